@@ -1,0 +1,1 @@
+//! What happens next: the agent loop.

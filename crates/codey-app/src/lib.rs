@@ -1,0 +1,1 @@
+//! How an agent is put together.

@@ -1,0 +1,1 @@
+//! A layering engine for TOML with spans and origins.

@@ -1,0 +1,225 @@
+//! Builds the assistant message from stream events.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::{Block, Message, Opaque, StopReason, StreamEvent};
+
+/// Collects the blocks of one response, by index and never by "the current block".
+#[derive(Debug, Default)]
+pub struct Assembler {
+    blocks: BTreeMap<usize, Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    block: Block,
+    /// Argument text of a tool call; other blocks take their text at once.
+    arguments: String,
+}
+
+/// A finished message and which of its calls was cut.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assembled {
+    /// The message, blank text blocks left out.
+    pub message: Message,
+    /// Whether the last call was cut at the output limit: it must never run.
+    pub last_call_cut: bool,
+}
+
+impl Assembler {
+    /// Takes the next event.
+    pub fn push(&mut self, event: &StreamEvent) {
+        match event {
+            StreamEvent::BlockStart { index, block } => {
+                let open = Open { block: block.clone(), arguments: String::new() };
+                self.blocks.insert(*index, open);
+            }
+            StreamEvent::BlockDelta { index, text } => {
+                if let Some(open) = self.blocks.get_mut(index) {
+                    open.append(text);
+                }
+            }
+            StreamEvent::BlockStop { index, opaque } => {
+                if let Some(open) = self.blocks.get_mut(index) {
+                    open.stop(opaque.clone());
+                }
+            }
+            StreamEvent::Retrying { .. } | StreamEvent::Done { .. } => {}
+        }
+    }
+
+    /// Whether any block has begun.
+    pub fn has_started(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    /// The message of a response that ended with its end mark.
+    ///
+    /// After [`StopReason::MaxTokens`] and [`StopReason::ContextWindow`] a call that is the last block counts as cut,
+    /// even when its arguments happen to parse: half a file is valid text too.
+    pub fn finish(self, stop: &StopReason) -> Assembled {
+        let cut = matches!(stop, StopReason::MaxTokens | StopReason::ContextWindow);
+        let mut content: Vec<Block> = self.blocks.into_values().map(Open::close).filter(|b| !is_blank(b)).collect();
+        trim_last_text(&mut content);
+        let last_call_cut = cut && matches!(content.last(), Some(Block::ToolUse { .. }));
+        Assembled { message: Message::assistant(content), last_call_cut }
+    }
+
+    /// What is kept of a response that was interrupted: its text. Unfinished thinking and calls are dropped, and so
+    /// are whole ones, since nothing would answer them.
+    pub fn interrupted(self) -> Message {
+        let texts = self.blocks.into_values().map(|open| open.block);
+        let mut content: Vec<Block> =
+            texts.filter(|block| matches!(block, Block::Text { .. }) && !is_blank(block)).collect();
+        trim_last_text(&mut content);
+        Message::assistant(content)
+    }
+}
+
+impl Open {
+    fn append(&mut self, delta: &str) {
+        match &mut self.block {
+            Block::Text { text } | Block::Thinking { text, .. } => text.push_str(delta),
+            Block::ToolUse { .. } => self.arguments.push_str(delta),
+            Block::ToolResult { .. } | Block::Image { .. } | Block::Foreign { .. } => {}
+        }
+    }
+
+    fn stop(&mut self, arrived: Option<Opaque>) {
+        match &mut self.block {
+            Block::Thinking { opaque, .. } | Block::ToolUse { opaque, .. } if arrived.is_some() => *opaque = arrived,
+            Block::Foreign { opaque } => {
+                if let Some(arrived) = arrived {
+                    *opaque = arrived;
+                }
+            }
+            Block::Thinking { .. }
+            | Block::ToolUse { .. }
+            | Block::Text { .. }
+            | Block::ToolResult { .. }
+            | Block::Image { .. } => {}
+        }
+    }
+
+    fn close(self) -> Block {
+        match self.block {
+            Block::ToolUse { id, name, input, opaque, .. } => {
+                let (input, invalid) = parse_arguments(input, self.arguments);
+                Block::ToolUse { id, name, input, invalid, opaque }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Arguments as an object, or the raw text when they are none.
+///
+/// Nothing is repaired: a mended argument is one the model did not write. Empty text means no arguments.
+fn parse_arguments(started: Value, text: String) -> (Value, Option<String>) {
+    if text.trim().is_empty() {
+        return match started {
+            Value::Object(_) => (started, None),
+            other => (Value::Object(Map::new()), Some(other.to_string())),
+        };
+    }
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value @ Value::Object(_)) => (value, None),
+        Ok(_) | Err(_) => (Value::Object(Map::new()), Some(text)),
+    }
+}
+
+fn is_blank(block: &Block) -> bool {
+    match block {
+        Block::Text { text } => text.trim().is_empty(),
+        Block::Thinking { text, opaque } => text.trim().is_empty() && opaque.is_none(),
+        Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Image { .. } | Block::Foreign { .. } => false,
+    }
+}
+
+/// Strict servers refuse trailing blanks in a last assistant text.
+fn trim_last_text(content: &mut [Block]) {
+    if let Some(Block::Text { text }) = content.last_mut() {
+        text.truncate(text.trim_end().len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(arguments: &str) -> Block {
+        let mut assembler = Assembler::default();
+        let block =
+            Block::ToolUse { id: "c".into(), name: "read".into(), input: json!({}), invalid: None, opaque: None };
+        assembler.push(&StreamEvent::BlockStart { index: 0, block });
+        for piece in arguments.chars() {
+            assembler.push(&StreamEvent::BlockDelta { index: 0, text: piece.to_string() });
+        }
+        assembler.push(&StreamEvent::BlockStop { index: 0, opaque: None });
+        assembler.finish(&StopReason::ToolUse).message.content.remove(0)
+    }
+
+    fn check_arguments(text: &str, expected: Value, is_invalid: bool) {
+        let Block::ToolUse { input, invalid, .. } = call(text) else { panic!("no call") };
+        assert_eq!((input, invalid.is_some()), (expected, is_invalid), "{text:?}");
+        if is_invalid {
+            assert_eq!(invalid.as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_kept_raw() {
+        check_arguments(r#"{"path":"a"}"#, json!({"path": "a"}), false);
+        check_arguments("", json!({}), false);
+        for broken in [r#"{"path": "a"#, "null", "[]", r#""{\"path\":\"a\"}""#, "{\"a\":\"\u{1}\"}"] {
+            check_arguments(broken, json!({}), true);
+        }
+    }
+
+    #[test]
+    fn blocks_may_overlap_and_blank_text_is_dropped() {
+        let mut assembler = Assembler::default();
+        for index in [0, 1] {
+            assembler.push(&StreamEvent::BlockStart { index, block: Block::text("") });
+        }
+        assembler.push(&StreamEvent::BlockDelta { index: 1, text: "two \n".into() });
+        assembler.push(&StreamEvent::BlockDelta { index: 0, text: "\n\n".into() });
+        let done = assembler.finish(&StopReason::EndTurn);
+        assert_eq!(done.message.content, vec![Block::text("two")]);
+    }
+
+    #[test]
+    fn an_interrupted_message_keeps_only_its_text() {
+        let mut assembler = Assembler::default();
+        assembler.push(&StreamEvent::BlockStart { index: 0, block: Block::text("Let me ") });
+        assembler.push(&StreamEvent::BlockStart {
+            index: 1,
+            block: Block::ToolUse {
+                id: "c".into(),
+                name: "bash".into(),
+                input: json!({}),
+                invalid: None,
+                opaque: None,
+            },
+        });
+        assert_eq!(assembler.interrupted().content, vec![Block::text("Let me")]);
+    }
+
+    #[test]
+    fn the_last_call_of_a_cut_message_is_cut_even_if_it_parses() {
+        let mut assembler = Assembler::default();
+        let block = Block::ToolUse {
+            id: "c".into(),
+            name: "write".into(),
+            input: json!({"path": "a", "content": "half"}),
+            invalid: None,
+            opaque: None,
+        };
+        assembler.push(&StreamEvent::BlockStart { index: 0, block });
+        assert!(assembler.finish(&StopReason::MaxTokens).last_call_cut);
+    }
+}

@@ -1,0 +1,1 @@
+//! How bytes from model servers become stream events.

@@ -1,0 +1,14 @@
+//! What may be done to the workspace.
+//!
+//! Tools reach files through a [`Workspace`] only: a directory handle whose lookups cannot leave the root. `bash` is
+//! not jailed by it. This crate must not know models, sessions or the loop.
+
+mod guard;
+mod tool;
+mod typed;
+mod workspace;
+
+pub use guard::{Guard, GuardedCall, PastCall, REPETITIONS_ALLOWED, Refusal, RepetitionGuard, repetitions};
+pub use tool::{Expect, Plan, Tool, ToolContext, ToolError, ToolInfo, ToolOutput, ToolSet};
+pub use typed::{Typed, TypedTool};
+pub use workspace::{Workspace, WorkspaceError, WorkspaceOptions};
