@@ -1,1 +1,16 @@
 //! What happens next: the agent loop.
+//!
+//! [`AgentBuilder::spawn`] starts one task that owns the conversation and speaks to its front end through a
+//! [`codey_protocol::Handle`] only. This crate must not know which provider it asks, configuration or front ends.
+
+mod agent;
+mod approval;
+mod dispatch;
+mod limits;
+mod mail;
+mod next;
+mod output;
+mod run;
+mod turn;
+
+pub use agent::{AgentBuilder, ModelBinding, ModelResolver, Place};

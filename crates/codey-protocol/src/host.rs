@@ -58,6 +58,8 @@ pub struct SpawnRequest {
     pub session: SessionChoice,
     /// When the person is asked; `None`: as configured.
     pub mode: Option<PermissionMode>,
+    /// When the person is asked if neither `mode` nor the configuration says it.
+    pub default_mode: PermissionMode,
     /// Whether approvals can be answered. If not, a call that needs one ends the run.
     pub answers: bool,
     /// `None`: as configured.
@@ -76,7 +78,9 @@ pub struct SpawnRequest {
     pub append_system: Option<String>,
     /// Share of the window from which no request is sent; `None`: as configured.
     pub compact_floor: Option<f32>,
-    /// Asks this provider instead of a configured one (demo, replay, oracle).
+    /// Warnings the consumer already has, as code and message: sent as events right after the start.
+    pub notices: Vec<(String, String)>,
+    /// Asks this provider instead of a configured one (demo, replay, oracle). Its id becomes the endpoint's name.
     pub provider: Option<Arc<dyn Provider>>,
 }
 

@@ -3,12 +3,17 @@
 //! Tools reach files through a [`Workspace`] only: a directory handle whose lookups cannot leave the root. `bash` is
 //! not jailed by it. This crate must not know models, sessions or the loop.
 
+mod builtin;
+mod cap;
 mod guard;
+mod process;
 mod tool;
 mod typed;
 mod workspace;
 
+pub use builtin::builtin_tools;
+pub use cap::{CapRule, cap_text};
 pub use guard::{Guard, GuardedCall, PastCall, REPETITIONS_ALLOWED, Refusal, RepetitionGuard, repetitions};
 pub use tool::{Expect, Plan, Tool, ToolContext, ToolError, ToolInfo, ToolOutput, ToolSet};
 pub use typed::{Typed, TypedTool};
-pub use workspace::{Workspace, WorkspaceError, WorkspaceOptions};
+pub use workspace::{Workspace, WorkspaceError, WorkspaceOptions, default_deny_paths, prepare_codey_dir};

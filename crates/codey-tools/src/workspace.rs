@@ -1,20 +1,53 @@
 //! The files a session may touch.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+mod codey_dir;
+mod content;
+mod deny;
+mod ledger;
+mod replace;
+mod resolve;
 
-use codey_protocol::{Observed, RelPath, Seen};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use codey_protocol::{ErrorCode, Observed, RelPath, Seen};
 use tokio_util::sync::CancellationToken;
 
+pub use codey_dir::prepare_codey_dir;
+pub(crate) use codey_dir::private_folder;
+pub(crate) use content::{digest_of, file_error, open_regular, plain, read_whole};
+pub use deny::default_deny_paths;
+pub(crate) use deny::{Access, DenyRules};
+pub(crate) use ledger::Standing;
+use ledger::Ledger;
+pub(crate) use replace::{Replacement, same_version};
+pub(crate) use resolve::{Place, Presence};
+
+use crate::ToolError;
+use crate::process::Leftovers;
+
 /// A directory handle whose lookups cannot leave the root, and what the model knows of the files in it.
+///
+/// Cheap to clone; clones share everything. Commands are not jailed by it; it only keeps track of what they leave
+/// running, and kills that when the last clone is dropped without [`Workspace::end_run`].
 #[derive(Clone)]
 pub struct Workspace {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    root: PathBuf,
+    root: Dir,
+    /// Where the root lies, for absolute arguments, for messages and for the working directory of commands: first as
+    /// given, then with links resolved.
+    root_paths: [PathBuf; 2],
     cwd: RelPath,
+    deny: DenyRules,
+    ledger: Mutex<Ledger>,
+    hidden_env: Vec<String>,
+    leftovers: Leftovers,
+    writes: tokio::sync::Mutex<()>,
 }
 
 /// What a workspace is made of.
@@ -41,6 +74,12 @@ pub enum WorkspaceError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A deny glob cannot be parsed; nothing is opened, since a rule that never matches protects nothing.
+    #[error("deny_paths: {source}")]
+    DenyGlob {
+        /// Which glob and what is wrong with it.
+        source: globset::Error,
+    },
 }
 
 impl Workspace {
@@ -49,7 +88,28 @@ impl Workspace {
     /// # Errors
     /// The root cannot be opened, or a deny glob is broken.
     pub fn open(options: WorkspaceOptions) -> Result<Self, WorkspaceError> {
-        Ok(Self { inner: Arc::new(Inner { root: options.root, cwd: options.cwd }) })
+        let WorkspaceOptions { root: path, cwd, deny_paths, hidden_env } = options;
+        let deny = DenyRules::new(&deny_paths).map_err(|source| WorkspaceError::DenyGlob { source })?;
+        let real = match real_path(&path) {
+            Ok(real) => real,
+            Err(source) => return Err(WorkspaceError::Root { path, source }),
+        };
+        let root = match Dir::open_ambient_dir(&real, ambient_authority()) {
+            Ok(root) => root,
+            Err(source) => return Err(WorkspaceError::Root { path, source }),
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                root,
+                root_paths: [path, real],
+                cwd,
+                deny,
+                ledger: Mutex::default(),
+                hidden_env,
+                leftovers: Leftovers::default(),
+                writes: tokio::sync::Mutex::default(),
+            }),
+        })
     }
 
     /// Where relative paths start.
@@ -59,16 +119,143 @@ impl Workspace {
 
     /// Takes over file versions the model knows from now on.
     pub fn observe(&self, observed: &[Observed]) {
-        let _ = observed;
+        self.ledger(|ledger| ledger.observe(observed));
     }
 
     /// Replaces all that is known of files seen (resume, rewind, fold).
     pub fn reset_seen(&self, seen: Vec<Seen>) {
-        let _ = seen;
+        self.ledger(|ledger| ledger.reset(seen));
     }
 
     /// Ends what commands of this run left running: SIGTERM, 2 s (0.5 s once `ending` is cancelled), SIGKILL.
+    ///
+    /// Returns when it is gone. On Linux that includes processes which started a session of their own.
     pub async fn end_run(&self, ending: &CancellationToken) {
-        let _ = (ending, &self.inner.root);
+        self.inner.leftovers.end(ending).await;
+    }
+
+    /// Resolves a path argument: where it really is, and what is there.
+    ///
+    /// # Errors
+    /// It leads out of the root, is denied, or a folder on the way is missing or none.
+    pub(crate) fn resolve(&self, path: &str, access: Access) -> Result<Place, ToolError> {
+        resolve::resolve(self, path, access)
+    }
+
+    /// Finds again the file behind a path that was resolved before.
+    ///
+    /// # Errors
+    /// As [`Workspace::resolve`].
+    pub(crate) fn resolve_again(&self, path: &RelPath, access: Access) -> Result<Place, ToolError> {
+        resolve::resolve_from_root(self, path, access)
+    }
+
+    /// How the content `current` (`None`: no such file) stands against what the model knows of `path`.
+    pub(crate) fn standing(&self, path: &RelPath, current: Option<&codey_protocol::Digest>) -> Standing {
+        self.ledger(|ledger| ledger.standing(path, current))
+    }
+
+    pub(crate) fn deny(&self) -> &DenyRules {
+        &self.inner.deny
+    }
+
+    pub(crate) fn root(&self) -> &Dir {
+        &self.inner.root
+    }
+
+    /// The root's place outside; only for what has no handle: commands, walks and messages.
+    pub(crate) fn root_path(&self) -> &Path {
+        &self.inner.root_paths[1]
+    }
+
+    pub(crate) fn hidden_env(&self) -> &[String] {
+        &self.inner.hidden_env
+    }
+
+    pub(crate) fn leftovers(&self) -> &Leftovers {
+        &self.inner.leftovers
+    }
+
+    /// Puts writes in order: held from the last look at a file until it is replaced.
+    pub(crate) async fn lock_writes(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.inner.writes.lock().await
+    }
+
+    /// A path as the model names it: relative to where relative paths start, if it lies there.
+    pub(crate) fn shown(&self, path: &RelPath) -> String {
+        let cwd = self.cwd().as_str();
+        let inside = if cwd.is_empty() { Some(path.as_str()) } else { path.as_str().strip_prefix(cwd) };
+        let below = inside.and_then(|rest| if cwd.is_empty() { Some(rest) } else { rest.strip_prefix('/') });
+        match below {
+            Some(rest) if !rest.is_empty() => rest.to_owned(),
+            _ if path == self.cwd() => ".".to_owned(),
+            _ => climb(cwd, path.as_str()),
+        }
+    }
+
+    /// Runs file work on a thread that may block.
+    ///
+    /// # Errors
+    /// What `work` gives. A panic in it goes on in the caller.
+    pub(crate) async fn blocking<T, F>(&self, work: F) -> Result<T, ToolError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Workspace) -> Result<T, ToolError> + Send + 'static,
+    {
+        let workspace = self.clone();
+        match tokio::task::spawn_blocking(move || work(&workspace)).await {
+            Ok(result) => result,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(ToolError::new(ErrorCode::Cancelled, "Codey is ending; nothing more was done.")),
+            },
+        }
+    }
+
+    fn ledger<T>(&self, act: impl FnOnce(&mut Ledger) -> T) -> T {
+        // A panic while the lock is held leaves a whole ledger: each change is one insertion or one swap.
+        act(&mut self.inner.ledger.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// `path` as seen from the folder `cwd`, with `..` as far as they part.
+fn climb(cwd: &str, path: &str) -> String {
+    let shared = cwd.split('/').zip(path.split('/')).take_while(|(ours, theirs)| ours == theirs).count();
+    let up = cwd.split('/').skip(shared).map(|_| "..");
+    let down = path.split('/').skip(shared).filter(|part| !part.is_empty());
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+/// The root with links resolved; the one lookup by path in this crate, made before any model has a say.
+#[allow(clippy::disallowed_methods, reason = "the root is where the jail begins; it cannot be opened through itself")]
+fn real_path(path: &Path) -> std::io::Result<PathBuf> {
+    std::fs::canonicalize(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_shown(cwd: &str, path: &str, expected: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(WorkspaceOptions {
+            root: folder.path().to_owned(),
+            cwd: RelPath::new(cwd),
+            deny_paths: Vec::new(),
+            hidden_env: Vec::new(),
+        })
+        .unwrap();
+        assert_eq!(workspace.shown(&RelPath::new(path)), expected);
+    }
+
+    #[test]
+    fn paths_are_shown_relative_to_where_relative_paths_start() {
+        check_shown("", "src/a.rs", "src/a.rs");
+        check_shown("", "", ".");
+        check_shown("src", "src", ".");
+        check_shown("src", "src/a.rs", "a.rs");
+        check_shown("src", "srcs/a.rs", "../srcs/a.rs");
+        check_shown("a/b", "a/c/d", "../c/d");
+        check_shown("a/b", "", "../..");
     }
 }

@@ -1,0 +1,32 @@
+//! `codey doctor`: looks for what is wrong with the set-up.
+
+use std::fmt::Write as _;
+
+use codey_app::App;
+use codey_protocol::{CheckStatus, Host as _};
+
+use super::say;
+use crate::args::DoctorArgs;
+
+pub(super) async fn run(app: &App, args: DoctorArgs) -> u8 {
+    let checks = app.doctor(&args.place.cwd).await;
+    let mut text = String::new();
+    for check in &checks {
+        let word = match check.status {
+            CheckStatus::Ok => "ok",
+            CheckStatus::Warning => "warning",
+            CheckStatus::Error => "error",
+        };
+        let line = if args.json {
+            serde_json::to_string(check).expect("a check holds only strings")
+        } else {
+            format!("{word:<8} {:<12} {}", check.name, check.message)
+        };
+        let _ = writeln!(text, "{line}");
+    }
+    let failed = checks.iter().any(|check| check.status == CheckStatus::Error);
+    match say(&text) {
+        0 => u8::from(failed),
+        code => code,
+    }
+}

@@ -1,0 +1,361 @@
+//! The agent: what it is made of, and the task that owns it.
+
+use std::sync::Arc;
+
+use codey_ctx::{FoldPolicy, PathState, Prefix};
+use codey_llm::{Effort, ModelInfo, Provider, TokenEstimator, Usage};
+use codey_protocol::{Event, Handle, Limits, NodeId, PermissionMode, RunError, SandboxStatus};
+use codey_session::{Session, SessionError};
+use codey_tools::{Guard, PastCall, RepetitionGuard, ToolSet, Workspace};
+use futures::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::approval::Approvals;
+use crate::dispatch;
+use crate::mail::{Errand, Mail, Observer};
+
+/// Events that may wait for a slow consumer before the loop waits too.
+const EVENT_CAPACITY: usize = 256;
+
+/// A model and the provider that is asked for it.
+#[derive(Clone)]
+pub struct ModelBinding {
+    /// Asks the model.
+    pub provider: Arc<dyn Provider>,
+    /// What is known of it.
+    pub model: ModelInfo,
+    /// The endpoint's name, for people.
+    pub endpoint: String,
+    /// `None`: the provider's default.
+    pub effort: Option<Effort>,
+}
+
+/// Finds a model by name (and endpoint, if given) for [`codey_protocol::Input::SetModel`].
+pub type ModelResolver = Arc<
+    dyn Fn(String, Option<String>, Option<Effort>) -> BoxFuture<'static, Result<ModelBinding, RunError>> + Send + Sync,
+>;
+
+/// Where the agent works, for people; the tools hold the real handle.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Top of the workspace.
+    pub root: String,
+    /// Where relative paths start.
+    pub cwd: String,
+    /// How bash is confined, as set up.
+    pub sandbox: SandboxStatus,
+}
+
+/// Puts an agent together.
+pub struct AgentBuilder {
+    binding: ModelBinding,
+    workspace: Workspace,
+    session: Session,
+    place: Place,
+    system: Vec<String>,
+    tools: ToolSet,
+    guards: Vec<Arc<dyn Guard>>,
+    mode: PermissionMode,
+    answers: bool,
+    limits: Limits,
+    policy: FoldPolicy,
+    resolver: Option<ModelResolver>,
+    observer: Option<Observer>,
+    resumed: bool,
+    notices: Vec<(String, String)>,
+}
+
+impl AgentBuilder {
+    /// An agent that asks `binding`, works in `workspace` and writes to `session`.
+    ///
+    /// Without further calls it has no tools, an empty system prompt, the default mode, nobody to ask and the limits of
+    /// [`Limits::default`]. The repetition guard is always there.
+    pub fn new(binding: ModelBinding, workspace: Workspace, session: Session, place: Place) -> Self {
+        Self {
+            binding,
+            workspace,
+            session,
+            place,
+            system: Vec::new(),
+            tools: ToolSet::new(),
+            guards: vec![Arc::new(RepetitionGuard)],
+            mode: PermissionMode::Default,
+            answers: false,
+            limits: Limits::default(),
+            policy: FoldPolicy::default(),
+            resolver: None,
+            observer: None,
+            resumed: false,
+            notices: Vec::new(),
+        }
+    }
+
+    /// Sets the system prompt's parts, the stablest first.
+    pub fn system(mut self, parts: Vec<String>) -> Self {
+        self.system = parts;
+        self
+    }
+
+    /// Sets the tools, in the order the model is told of them.
+    pub fn tools(mut self, tools: ToolSet) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Adds a guard.
+    pub fn guard(mut self, guard: Arc<dyn Guard>) -> Self {
+        self.guards.push(guard);
+        self
+    }
+
+    /// Sets when the person is asked.
+    pub fn mode(mut self, mode: PermissionMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Says whether approvals can be answered; if not, a call that needs one ends the run.
+    pub fn answers(mut self, answers: bool) -> Self {
+        self.answers = answers;
+        self
+    }
+
+    /// Sets the bounds of each run.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets when the context counts as full.
+    pub fn policy(mut self, policy: FoldPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Lets the person change the model.
+    pub fn resolver(mut self, resolver: ModelResolver) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
+    /// Calls `observer` with each event before it is sent. It must be quick.
+    pub fn observer(mut self, observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Says that the session is an older one that goes on: its path is sent as a `PathReset`.
+    pub fn resumed(mut self, resumed: bool) -> Self {
+        self.resumed = resumed;
+        self
+    }
+
+    /// Adds a warning that is sent right after the start.
+    pub fn notice(mut self, code: impl Into<String>, message: impl Into<String>) -> Self {
+        self.notices.push((code.into(), message.into()));
+        self
+    }
+
+    /// Starts the agent on the current tokio runtime.
+    ///
+    /// # Errors
+    /// The session's path cannot be read.
+    pub fn spawn(self) -> Result<Handle, SessionError> {
+        let (events, event_receiver) = mpsc::channel(EVENT_CAPACITY);
+        let (input_sender, inputs) = mpsc::unbounded_channel();
+        let cancel = CancellationToken::new();
+        let mail = Mail::new(events, inputs, cancel.clone(), self.observer.clone(), self.mode);
+        let agent = Agent::build(self, mail)?;
+        // Not awaited here: the task ends by itself once the handle is gone, and its end closes the event channel.
+        drop(tokio::spawn(agent.live()));
+        Ok(Handle { inputs: input_sender, events: event_receiver, cancel })
+    }
+}
+
+/// All state of one agent; one task owns it.
+pub(crate) struct Agent {
+    pub(crate) mail: Mail,
+    pub(crate) binding: ModelBinding,
+    pub(crate) workspace: Workspace,
+    pub(crate) tools: ToolSet,
+    pub(crate) guards: Vec<Arc<dyn Guard>>,
+    pub(crate) prefix: Prefix,
+    pub(crate) session: Session,
+    pub(crate) path: PathState,
+    pub(crate) estimator: TokenEstimator,
+    pub(crate) approvals: Approvals,
+    pub(crate) limits: Limits,
+    pub(crate) policy: FoldPolicy,
+    pub(crate) recent: Vec<PastCall>,
+    pub(crate) totals: Totals,
+    /// Hash of the prefix of the newest request in the lineage.
+    pub(crate) last_prefix: Option<String>,
+    pub(crate) window_warned: bool,
+    place: Place,
+    resolver: Option<ModelResolver>,
+    resumed: bool,
+    /// The mode the session file knows.
+    recorded_mode: PermissionMode,
+    notices: Vec<(String, String)>,
+}
+
+/// What the session took so far, over all its branches: what is spent stays spent.
+#[derive(Clone, Debug)]
+pub(crate) struct Totals {
+    pub(crate) usage: Usage,
+    /// `None` once a response of unknown price was in it.
+    pub(crate) cost_usd: Option<f64>,
+    pub(crate) turns: u32,
+}
+
+impl Agent {
+    fn build(builder: AgentBuilder, mail: Mail) -> Result<Self, SessionError> {
+        let specs = builder.tools.iter().map(|tool| tool.info().spec.clone()).collect();
+        let mut agent = Self {
+            mail,
+            prefix: Prefix::new(builder.system, specs),
+            binding: builder.binding,
+            workspace: builder.workspace,
+            tools: builder.tools,
+            guards: builder.guards,
+            session: builder.session,
+            path: PathState::rebuild([]),
+            estimator: TokenEstimator::default(),
+            approvals: Approvals::new(builder.answers, builder.place.sandbox.clone()),
+            limits: builder.limits,
+            policy: builder.policy,
+            recent: Vec::new(),
+            totals: Totals { usage: Usage::default(), cost_usd: Some(0.0), turns: 0 },
+            last_prefix: None,
+            window_warned: false,
+            place: builder.place,
+            resolver: builder.resolver,
+            resumed: builder.resumed,
+            recorded_mode: builder.mode,
+            notices: builder.notices,
+        };
+        agent.learn_from_lineage()?;
+        agent.totals = agent.earlier_totals();
+        Ok(agent)
+    }
+
+    /// Computes everything that the session tree determines (start, rewind).
+    fn learn_from_lineage(&mut self) -> Result<(), SessionError> {
+        let lineage = self.session.lineage()?;
+        self.path = PathState::rebuild(&lineage);
+        self.workspace.reset_seen(codey_ctx::seen(&self.path));
+        self.recent = dispatch::past_calls(&lineage);
+        self.estimator = TokenEstimator::default();
+        self.last_prefix = None;
+        for node in &lineage {
+            if let Some((bytes, usage)) = node.meta.request_bytes.zip(node.meta.usage) {
+                self.estimator.learn(bytes, usage.context());
+            }
+            if node.meta.prefix.is_some() {
+                self.last_prefix.clone_from(&node.meta.prefix);
+            }
+        }
+        Ok(())
+    }
+
+    /// What earlier runs of the session took. Prices of other models are not known here.
+    fn earlier_totals(&self) -> Totals {
+        let earlier = self.session.totals();
+        let models = self.path.nodes().filter_map(|node| node.meta.model.as_ref());
+        let price =
+            self.binding.model.price.filter(|_| models.into_iter().all(|model| *model == self.binding.model.id));
+        let cost_usd = if earlier.usage.total() == 0 { Some(0.0) } else { price.map(|p| p.cost_usd(&earlier.usage)) };
+        Totals { usage: earlier.usage, cost_usd, turns: earlier.turns }
+    }
+
+    /// The agent's whole life. The event channel closes when it ends; without a `RunEnd` for its `RunStart` it crashed.
+    async fn live(mut self) {
+        self.mail.emit(self.session_start()).await;
+        if self.resumed {
+            self.emit_path().await;
+        }
+        for (code, message) in std::mem::take(&mut self.notices) {
+            self.mail.warn(&code, &message).await;
+        }
+        while let Some(errand) = self.mail.next_errand().await {
+            match errand {
+                Errand::Prompt(blocks) => self.run(blocks).await,
+                Errand::Compact => {
+                    self.mail.warn("nothing_to_compact", "this version of Codey cannot compact a session yet").await;
+                }
+                Errand::Rewind(to) => self.rewind(to).await,
+                Errand::SetModel { model, endpoint, effort } => {
+                    self.set_model(model, endpoint, effort).await;
+                }
+            }
+            self.record_mode().await;
+        }
+        self.mail.flush().await;
+    }
+
+    fn session_start(&self) -> Event {
+        Event::SessionStart {
+            v: 1,
+            session: self.session.is_stored().then(|| self.session.id().to_string()),
+            root: self.place.root.clone(),
+            cwd: self.place.cwd.clone(),
+            model: self.binding.model.id.clone(),
+            endpoint: self.binding.endpoint.clone(),
+            tools: self.tools.iter().map(|tool| tool.info().spec.name.clone()).collect(),
+            permission_mode: self.mail.mode,
+            sandbox: self.place.sandbox.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            resumed: self.resumed,
+        }
+    }
+
+    async fn emit_path(&mut self) {
+        let path = self.path.nodes().map(|node| node.view()).collect();
+        self.mail.emit(Event::PathReset { path }).await;
+    }
+
+    async fn rewind(&mut self, to: NodeId) {
+        let moved = self.session.set_head(Some(to)).and_then(|()| self.learn_from_lineage());
+        match moved {
+            Ok(()) => self.emit_path().await,
+            Err(error) => self.mail.warn("rewind_failed", &error.to_string()).await,
+        }
+    }
+
+    async fn set_model(&mut self, model: String, endpoint: Option<String>, effort: Option<Effort>) {
+        let Some(resolver) = self.resolver.clone() else {
+            self.mail.warn("model_unchanged", "this agent works with one model only").await;
+            return;
+        };
+        match self.mail.drive(resolver(model, endpoint, effort)).await {
+            Ok(binding) => {
+                self.binding = binding;
+                let set = codey_session::SetRecord {
+                    model: Some(self.binding.model.id.clone()),
+                    effort,
+                    ..codey_session::SetRecord::default()
+                };
+                self.record(set).await;
+            }
+            Err(error) => self.mail.warn("model_unchanged", &error.to_string()).await,
+        }
+    }
+
+    async fn record_mode(&mut self) {
+        if self.mail.mode != self.recorded_mode {
+            self.recorded_mode = self.mail.mode;
+            let set = codey_session::SetRecord {
+                permission_mode: Some(self.mail.mode),
+                ..codey_session::SetRecord::default()
+            };
+            self.record(set).await;
+        }
+    }
+
+    async fn record(&mut self, set: codey_session::SetRecord) {
+        if let Err(error) = self.session.append_set(set) {
+            self.mail.warn("session_not_written", &error.to_string()).await;
+        }
+    }
+}

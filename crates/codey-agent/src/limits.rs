@@ -1,0 +1,38 @@
+//! The bounds of one run.
+
+use codey_llm::{Price, Usage};
+use codey_protocol::{Limit, Limits};
+
+/// What a run took so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Spent {
+    pub(crate) turns: u32,
+    pub(crate) usage: Usage,
+    /// `None` once a response of unknown price was in it.
+    pub(crate) cost_usd: Option<f64>,
+}
+
+impl Spent {
+    pub(crate) fn nothing() -> Self {
+        Self { turns: 0, usage: Usage::default(), cost_usd: Some(0.0) }
+    }
+
+    /// Counts a response, at the moment its usage arrives.
+    pub(crate) fn add(&mut self, usage: Usage, price: Option<Price>) {
+        self.turns += 1;
+        self.usage += usage;
+        self.cost_usd = self.cost_usd.zip(price).map(|(cost, price)| cost + price.cost_usd(&usage));
+    }
+
+    /// The bound that forbids a further request.
+    pub(crate) fn reached(&self, limits: &Limits) -> Option<Limit> {
+        if limits.turns.is_some_and(|bound| self.turns >= bound.get()) {
+            return Some(Limit::Turns);
+        }
+        if limits.tokens_total.is_some_and(|bound| self.usage.total() >= bound.get()) {
+            return Some(Limit::Tokens);
+        }
+        let over = |bound: f64| self.cost_usd.is_some_and(|cost| cost >= bound);
+        limits.cost_usd.is_some_and(over).then_some(Limit::Cost)
+    }
+}

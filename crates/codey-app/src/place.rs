@@ -1,0 +1,48 @@
+//! Where an agent works.
+
+use std::path::{Path, PathBuf};
+
+use codey_protocol::{RelPath, StartError};
+
+/// A root and a folder below it, both resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) root: PathBuf,
+    pub(crate) cwd: PathBuf,
+    /// `cwd` below `root`.
+    pub(crate) relative: RelPath,
+    pub(crate) is_git: bool,
+}
+
+impl Location {
+    /// The top of the git work tree that holds `cwd`, else `cwd` itself.
+    ///
+    /// # Errors
+    /// `cwd` is missing or no folder.
+    pub(crate) fn find(cwd: &Path) -> Result<Self, StartError> {
+        let shown = cwd.display();
+        let cwd = cwd.canonicalize().map_err(|error| {
+            StartError::config(format!("cannot work in {shown}: {error}"), "Name an existing folder with --cwd.")
+        })?;
+        if !cwd.is_dir() {
+            return Err(StartError::config(
+                format!("cannot work in {shown}: it is not a folder"),
+                "Name an existing folder with --cwd.",
+            ));
+        }
+        // A file named .git marks a worktree or a submodule.
+        let top = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        let root = top.unwrap_or(&cwd).to_path_buf();
+        let below = cwd.strip_prefix(&root).unwrap_or(Path::new("")).to_str().ok_or_else(|| {
+            StartError::config(
+                format!("cannot work in {shown}: its path is not valid UTF-8"),
+                "Rename the folder, or work in one above it.",
+            )
+        })?;
+        Ok(Self { relative: RelPath::new(below), is_git: top.is_some(), root, cwd })
+    }
+
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.root.join(".codey/sessions")
+    }
+}

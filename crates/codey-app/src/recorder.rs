@@ -1,0 +1,199 @@
+//! Metrics: one line a tool call, model request, edit and run in `.codey/events.jsonl`. Names, durations, sizes, tokens
+//! and codes; no contents. Nothing leaves the machine.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use codey_llm::CallId;
+use codey_protocol::{CompactionKind, ErrorCode, Event, RunOutcome, ToolDisplay, ToolKind};
+use codey_tools::prepare_codey_dir;
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// Writes the metrics of one agent.
+pub(crate) struct Recorder {
+    root: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Opened at the first line; `None` inside after a failure, which is logged once.
+    file: Option<Option<File>>,
+    session: Option<String>,
+    model: String,
+    endpoint: String,
+    kinds: HashMap<CallId, ToolKind>,
+    retries: u32,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u32,
+    at: String,
+    session: Option<&'a str>,
+    #[serde(flatten)]
+    metric: Metric<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Metric<'a> {
+    Tool {
+        name: &'a str,
+        code: Option<ErrorCode>,
+        duration_ms: u64,
+        bytes: u64,
+    },
+    Edit {
+        tool: &'a str,
+        outcome: Option<ErrorCode>,
+        applied: bool,
+        added: u32,
+        removed: u32,
+    },
+    Request {
+        model: &'a str,
+        endpoint: &'a str,
+        input: u64,
+        output: u64,
+        cache_read: u64,
+        cache_write: u64,
+        reasoning: u64,
+        duration_ms: u64,
+        retries: u32,
+    },
+    Compaction {
+        kind: CompactionKind,
+        before_tokens: u64,
+        after_tokens: u64,
+    },
+    Run {
+        outcome: &'a RunOutcomeName,
+        turns: u32,
+    },
+}
+
+/// The kind of an outcome, without its message.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct RunOutcomeName(serde_json::Value);
+
+impl Recorder {
+    /// Records in the workspace at `root`; nothing is written before the first run.
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root, state: Mutex::default() }
+    }
+
+    /// Takes note of an event.
+    pub(crate) fn record(&self, event: &Event) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::SessionStart { session, model, endpoint, .. } => {
+                state.session.clone_from(session);
+                state.model.clone_from(model);
+                state.endpoint.clone_from(endpoint);
+            }
+            Event::ToolStart { call, kind, .. } => {
+                state.kinds.insert(call.clone(), *kind);
+            }
+            Event::ToolEnd { call, name, code, text, duration_ms, display } => {
+                let bytes = text.len() as u64;
+                let metric = Metric::Tool { name, code: *code, duration_ms: *duration_ms, bytes };
+                self.write(&mut state, metric);
+                if state.kinds.remove(call) == Some(ToolKind::Edit) {
+                    let (added, removed) = match display {
+                        ToolDisplay::Diff(diff) if code.is_none() => (diff.added, diff.removed),
+                        _ => (0, 0),
+                    };
+                    let metric = Metric::Edit { tool: name, outcome: *code, applied: code.is_none(), added, removed };
+                    self.write(&mut state, metric);
+                }
+            }
+            Event::Retry { .. } => state.retries += 1,
+            Event::Usage { request, duration_ms, .. } => {
+                let retries = std::mem::take(&mut state.retries);
+                let (model, endpoint) = (state.model.clone(), state.endpoint.clone());
+                let metric = Metric::Request {
+                    model: &model,
+                    endpoint: &endpoint,
+                    input: request.input,
+                    output: request.output,
+                    cache_read: request.cache_read,
+                    cache_write: request.cache_write,
+                    reasoning: request.reasoning,
+                    duration_ms: *duration_ms,
+                    retries,
+                };
+                self.write(&mut state, metric);
+            }
+            Event::Message { node } => {
+                if let Some(model) = &node.meta.model {
+                    state.model.clone_from(model);
+                }
+                if let Some(endpoint) = &node.meta.endpoint {
+                    state.endpoint.clone_from(endpoint);
+                }
+            }
+            Event::Compaction { kind, before_tokens, after_tokens, .. } => {
+                let metric =
+                    Metric::Compaction { kind: *kind, before_tokens: *before_tokens, after_tokens: *after_tokens };
+                self.write(&mut state, metric);
+            }
+            Event::RunEnd { outcome, turns, .. } => {
+                let name = outcome_name(outcome);
+                self.write(&mut state, Metric::Run { outcome: &name, turns: *turns });
+            }
+            Event::RunStart {} => {
+                // The session's folder is made right after this event; by then git must not list it any more.
+                if let Err(error) = prepare_codey_dir(&self.root) {
+                    tracing::warn!(root = %self.root.display(), %error, "the folder of sessions is not prepared");
+                }
+            }
+            Event::PathReset { .. }
+            | Event::TurnStart { .. }
+            | Event::TextDelta { .. }
+            | Event::ThinkingDelta { .. }
+            | Event::ToolOutput { .. }
+            | Event::ApprovalRequest { .. }
+            | Event::ApprovalReply { .. }
+            | Event::Steering { .. }
+            | Event::Warning { .. } => {}
+        }
+    }
+
+    fn write(&self, state: &mut State, metric: Metric<'_>) {
+        let path = self.root.join(".codey/events.jsonl");
+        let file = state.file.get_or_insert_with(|| {
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .mode(0o600)
+                .open(&path)
+                .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "metrics are not kept"))
+                .ok()
+        });
+        let Some(open) = file else { return };
+        let line = Line { v: 1, at: format!("{:.3}", Timestamp::now()), session: state.session.as_deref(), metric };
+        let mut bytes = serde_json::to_vec(&line).expect("metrics hold only strings and numbers");
+        bytes.push(b'\n');
+        // One write a line with O_APPEND, so that agents in one workspace do not mix theirs.
+        if let Err(error) = open.write_all(&bytes) {
+            tracing::warn!(path = %path.display(), %error, "metrics are not kept any more");
+            *file = None;
+        }
+    }
+}
+
+/// The outcome without texts that may quote contents.
+fn outcome_name(outcome: &RunOutcome) -> RunOutcomeName {
+    let mut value = serde_json::to_value(outcome).unwrap_or_default();
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|key, _| matches!(key.as_str(), "kind" | "limit" | "code"));
+    }
+    RunOutcomeName(value)
+}

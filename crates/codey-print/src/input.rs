@@ -1,0 +1,130 @@
+//! `--input json`: the person's side as NDJSON on stdin.
+
+use codey_llm::{Block, CallId};
+use codey_protocol::{Decision, Input};
+use serde::Deserialize;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+use tokio::sync::mpsc::{Sender, UnboundedSender};
+
+/// Longest line that is read; more is a mistake of the sender. Source: contract section 1, the bound of piped prompts.
+const LINE_BYTES: usize = 10 * 1024 * 1024;
+
+/// A line of `--input json`.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum InputLine {
+    /// Starts a run, or waits for the running one.
+    Prompt {
+        /// What is asked.
+        text: String,
+    },
+    /// Joins the running run.
+    Steer {
+        /// What is said.
+        text: String,
+    },
+    /// Answers an approval request.
+    Resolve {
+        /// Which call.
+        call: CallId,
+        /// `once`, `always_command`, `always_tool` or `reject`.
+        decision: DecisionWord,
+        /// Why it was rejected.
+        #[serde(default)]
+        reason: Option<String>,
+    },
+    /// Ends the running run.
+    Interrupt {},
+    /// Makes the context smaller.
+    Compact {
+        /// What to keep.
+        #[serde(default)]
+        instruction: Option<String>,
+    },
+}
+
+/// The word for an answer.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionWord {
+    /// Yes, this time.
+    Once,
+    /// Yes, for this exact command.
+    AlwaysCommand,
+    /// Yes, for this tool.
+    AlwaysTool,
+    /// No.
+    Reject,
+}
+
+impl From<InputLine> for Input {
+    fn from(line: InputLine) -> Self {
+        match line {
+            InputLine::Prompt { text } => Self::Prompt(vec![Block::text(text)]),
+            InputLine::Steer { text } => Self::Steer(vec![Block::text(text)]),
+            InputLine::Resolve { call, decision, reason } => {
+                let decision = match decision {
+                    DecisionWord::Once => Decision::Once {},
+                    DecisionWord::AlwaysCommand => Decision::AlwaysCommand {},
+                    DecisionWord::AlwaysTool => Decision::AlwaysTool {},
+                    DecisionWord::Reject => Decision::Reject { reason },
+                };
+                Self::Resolve { call, decision }
+            }
+            InputLine::Interrupt {} => Self::Interrupt,
+            InputLine::Compact { instruction } => Self::Compact { instruction },
+        }
+    }
+}
+
+/// Sends each line of `reader` as an input until the reader or the agent ends. What is no input goes to `complaints`,
+/// one text a line. Cancelled by drop.
+pub async fn forward_lines(
+    mut reader: impl AsyncBufRead + Unpin,
+    inputs: UnboundedSender<Input>,
+    complaints: Sender<String>,
+) {
+    let mut number = 0u64;
+    loop {
+        number += 1;
+        let complaint = match next_line(&mut reader).await {
+            Ok(None) => return,
+            Ok(Some(line)) if line.trim_ascii().is_empty() => continue,
+            Ok(Some(line)) => match serde_json::from_slice::<InputLine>(&line) {
+                Ok(line) => match inputs.send(line.into()) {
+                    Ok(()) => continue,
+                    Err(_) => return,
+                },
+                Err(error) => format!("input line {number} was ignored: {error}"),
+            },
+            Err(error) => {
+                // The reader cannot be trusted further; the end of input is what is left.
+                let _ = complaints.send(format!("input ended at line {number}: {error}")).await;
+                return;
+            }
+        };
+        if complaints.send(complaint).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    loop {
+        let available = reader.fill_buf().await?;
+        if available.is_empty() {
+            return Ok((!line.is_empty()).then_some(line));
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        line.extend_from_slice(&available[..end.unwrap_or(taken)]);
+        reader.consume(taken);
+        if end.is_some() {
+            return Ok(Some(line));
+        }
+        if line.len() > LINE_BYTES {
+            return Err(std::io::Error::other(format!("a line is longer than {LINE_BYTES} bytes")));
+        }
+    }
+}

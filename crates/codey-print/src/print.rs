@@ -1,0 +1,235 @@
+//! The consumer: events in, lines out, an exit code at the end.
+
+use std::io::{IsTerminal as _, Write};
+use std::time::Duration;
+
+use codey_llm::{Block, Usage};
+use codey_protocol::{Event, FailCode, Handle, Input, RunOutcome, StartError};
+use serde::Serialize;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::exit::{STDOUT_CLOSED, exit_code, explanation};
+use crate::input::forward_lines;
+use crate::output::{Output, Written};
+use crate::text::{TextOptions, TextView, one_line};
+
+/// Events that are turned into one write.
+const EVENTS_A_WRITE: usize = 128;
+/// How long the agent may take to end its run after it was told to, before the process goes anyway.
+const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What stdout carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The answer.
+    Text,
+    /// Every event, one JSON object a line.
+    Json,
+}
+
+/// How to print.
+#[derive(Debug)]
+pub struct PrintOptions {
+    /// What stdout carries.
+    pub mode: Mode,
+    /// Only errors on stderr.
+    pub quiet: bool,
+    /// The first prompt.
+    pub prompt: Option<String>,
+    /// Whether inputs come as NDJSON on stdin; it ends when stdin has ended and all prompts are done.
+    pub input_json: bool,
+    /// Ends the run and then the printing, within 3 s even if the reader of stdout is stuck.
+    pub stop: CancellationToken,
+}
+
+/// `run_end` as print writes it.
+#[derive(Serialize)]
+struct WithExitCode<'a> {
+    #[serde(flatten)]
+    event: &'a Event,
+    exit_code: u8,
+}
+
+/// Prints the agent behind `handle` until it ends. Returns the exit code.
+pub async fn print(handle: Handle, options: PrintOptions) -> u8 {
+    let Handle { inputs, mut events, cancel } = handle;
+    let (complain, mut complaints) = channel(1);
+    if let Some(prompt) = options.prompt {
+        // A closed channel means that the agent is gone, which the event loop reports.
+        let _ = inputs.send(Input::Prompt(vec![Block::text(prompt)]));
+    }
+    // Held and aborted below: stdin may stay silent for ever.
+    let forwarder = options.input_json.then(|| {
+        let stdin = tokio::io::BufReader::new(tokio::io::stdin());
+        tokio::spawn(forward_lines(stdin, inputs.clone(), complain))
+    });
+    drop(inputs);
+    let mut printer = Printer::new(options.mode, options.quiet, options.stop.clone());
+    let mut late = None;
+    loop {
+        tokio::select! {
+            biased;
+            () = options.stop.cancelled(), if late.is_none() => {
+                cancel.cancel();
+                late = Some(Instant::now() + END_PATIENCE);
+            }
+            () = until(late) => break,
+            more = next_events(&mut events) => match more {
+                Some(more) => {
+                    if !printer.take(&more).await {
+                        cancel.cancel();
+                        late = late.or_else(|| Some(Instant::now() + END_PATIENCE));
+                    }
+                }
+                None => break,
+            },
+            Some(message) = complaints.recv() => {
+                let warning = Event::Warning { code: "bad_input".to_owned(), message };
+                printer.take(&[warning]).await;
+            }
+        }
+    }
+    if let Some(forwarder) = forwarder {
+        forwarder.abort();
+    }
+    printer.finish(late.is_some()).await
+}
+
+async fn next_events(events: &mut Receiver<Event>) -> Option<Vec<Event>> {
+    let mut batch = Vec::new();
+    let count = events.recv_many(&mut batch, EVENTS_A_WRITE).await;
+    (count > 0).then_some(batch)
+}
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Says that nothing could start. Returns the exit code.
+pub fn start_failed(mode: Mode, error: &StartError) -> u8 {
+    let outcome = RunOutcome::Failed { code: error.code, message: error.message.clone(), hint: error.hint.clone() };
+    let code = exit_code(&outcome);
+    complain(&outcome);
+    if mode == Mode::Json {
+        let event = run_end(outcome);
+        let mut line = json_line(&event, code);
+        line.push(b'\n');
+        // A closed stdout leaves nobody to tell; stderr has the message.
+        let _ = std::io::stdout().lock().write_all(&line);
+    }
+    code
+}
+
+fn run_end(outcome: RunOutcome) -> Event {
+    Event::RunEnd { outcome, turns: 0, usage: Usage::default(), cost_usd: None, text: String::new() }
+}
+
+fn json_line(event: &Event, code: u8) -> Vec<u8> {
+    let written = match event {
+        Event::RunEnd { .. } => serde_json::to_vec(&WithExitCode { event, exit_code: code }),
+        other => serde_json::to_vec(other),
+    };
+    written.expect("events hold only strings, numbers and JSON values")
+}
+
+/// `codey: MESSAGE. HINT` on stderr, in both modes and however quiet.
+fn complain(outcome: &RunOutcome) {
+    if let Some((message, hint)) = explanation(outcome) {
+        let message = one_line(&message);
+        let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
+        let line = format!("codey: {message}{stop} {}", one_line(&hint));
+        write_stderr(&format!("{}\n", line.trim_end()));
+    }
+}
+
+fn write_stderr(text: &str) {
+    // A closed stderr leaves nobody to tell.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+struct Printer {
+    mode: Mode,
+    stdout: Output,
+    view: TextView,
+    /// A run began and has not ended.
+    running: bool,
+    last: Option<RunOutcome>,
+    open: bool,
+}
+
+impl Printer {
+    fn new(mode: Mode, quiet: bool, stop: CancellationToken) -> Self {
+        let stderr_is_terminal = std::io::stderr().is_terminal();
+        let view = TextView::new(TextOptions {
+            quiet,
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal,
+            colour: stderr_is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        });
+        Self { mode, stdout: Output::new(std::io::stdout(), stop), view, running: false, last: None, open: true }
+    }
+
+    /// Prints events; `false` when nobody reads any more.
+    async fn take(&mut self, events: &[Event]) -> bool {
+        let mut out = Vec::new();
+        for event in events {
+            match event {
+                Event::RunStart {} => self.running = true,
+                Event::RunEnd { outcome, .. } => {
+                    self.running = false;
+                    self.last = Some(outcome.clone());
+                }
+                _ => {}
+            }
+            let shown = self.view.show(event);
+            match self.mode {
+                Mode::Text => out.extend_from_slice(shown.stdout.as_bytes()),
+                Mode::Json => {
+                    let code = self.last.as_ref().map_or(0, exit_code);
+                    out.extend_from_slice(&json_line(event, code));
+                    out.push(b'\n');
+                }
+            }
+            if !shown.stderr.is_empty() {
+                write_stderr(&shown.stderr);
+            }
+        }
+        if !out.is_empty() && self.open {
+            self.open = self.stdout.write(out).await;
+        }
+        self.open
+    }
+
+    /// Waits for the reader and returns the exit code.
+    async fn finish(mut self, told_to_end: bool) -> u8 {
+        if self.running || (self.last.is_none() && told_to_end) {
+            let outcome = if told_to_end { RunOutcome::Interrupted {} } else { crashed() };
+            self.take(&[run_end(outcome)]).await;
+        }
+        let code = self.last.as_ref().map_or(0, exit_code);
+        if let Some(outcome) = &self.last {
+            complain(outcome);
+        }
+        match self.stdout.finish().await {
+            Written::All | Written::GaveUp => code,
+            Written::ReaderGone => STDOUT_CLOSED,
+            Written::Failed(error) => {
+                write_stderr(&format!("codey: cannot write to stdout: {error}. Send it to another place.\n"));
+                code.max(1)
+            }
+        }
+    }
+}
+
+fn crashed() -> RunOutcome {
+    RunOutcome::Failed {
+        code: FailCode::Internal,
+        message: "the agent stopped because of a bug in Codey".to_owned(),
+        hint: "The session is kept and --continue goes on; the log has the details.".to_owned(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Names for tool calls.
+
+use std::collections::HashSet;
+
+use codey_llm::{Block, CallId, Request};
+
+use crate::random::Random;
+
+/// Hands out call ids and sees to it that each is unique in the conversation.
+///
+/// Some servers leave ids out, and some number the calls of every response from the start; results pair by id, so
+/// neither may reach the history.
+#[derive(Clone, Debug)]
+pub(crate) struct CallIds {
+    taken: HashSet<CallId>,
+    random: Random,
+}
+
+impl CallIds {
+    /// Ids that differ from those of the calls in `request`.
+    pub(crate) fn new(request: &Request, random: Random) -> Self {
+        let blocks = request.messages.iter().flat_map(|message| &message.content);
+        let taken = blocks.filter_map(|block| match block {
+            Block::ToolUse { id, .. } => Some(id.clone()),
+            Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::ToolResult { .. }
+            | Block::Image { .. }
+            | Block::Foreign { .. } => None,
+        });
+        Self { taken: taken.collect(), random }
+    }
+
+    /// The id a server gave, or a made-up one when there is none or it is taken.
+    pub(crate) fn claim(&mut self, given: Option<&str>) -> CallId {
+        let mut id = given.filter(|given| !given.is_empty()).map_or_else(|| self.invent(), CallId::from);
+        while !self.taken.insert(id.clone()) {
+            id = self.invent();
+        }
+        id
+    }
+
+    fn invent(&mut self) -> CallId {
+        CallId::new(format!("call_{:016x}", self.random.next()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use codey_llm::Message;
+
+    use super::*;
+    use crate::models::model_info;
+
+    #[test]
+    fn an_id_is_never_used_twice_in_a_conversation() {
+        let old = codey_llm::tool_use("call_0", "read", serde_json::json!({}));
+        let request = Request {
+            model: model_info("m"),
+            system: Arc::from([]),
+            tools: Arc::from([]),
+            messages: vec![Arc::new(Message::assistant(vec![old]))],
+            max_tokens: 1,
+            effort: None,
+            temperature: None,
+            cache_points: Vec::new(),
+        };
+        let mut ids = CallIds::new(&request, Random::seeded(1));
+        assert_eq!(ids.claim(Some("call_1")).as_str(), "call_1");
+        let made: Vec<CallId> = [Some("call_0"), Some("call_1"), Some(""), None].map(|given| ids.claim(given)).into();
+        assert_eq!(made.iter().collect::<HashSet<_>>().len(), 4);
+        assert!(made.iter().all(|id| id.as_str().len() == "call_".len() + 16), "{made:?}");
+    }
+}

@@ -1,0 +1,349 @@
+//! The HTTP client: addresses, headers, and what can go wrong before a response is there.
+
+use std::error::Error as StdError;
+use std::fs;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use codey_llm::{ProviderError, ProviderErrorKind as Kind};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Certificate, Client, Response, Url, redirect};
+use secrecy::ExposeSecret as _;
+use serde_json::Value;
+
+use crate::decode::Decoder;
+use crate::endpoint::{Api, EndpointOptions};
+use crate::failure::{self, Failure, Head, Retry};
+use crate::place::Place;
+use crate::response::{self, read_whole};
+use crate::retry::Attempt;
+
+/// Version of the Messages API that is spoken. Source: platform.claude.com, "Versions".
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+/// How often a quiet HTTP/2 connection is asked whether it lives, so that a dead peer shows while a model thinks.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+/// Most bytes of a model list. The largest in use is that of an aggregator, about a tenth of it.
+const MAX_MODEL_LIST: usize = 16 << 20;
+
+/// An endpoint with its client.
+pub(crate) struct Connection {
+    options: EndpointOptions,
+    id: String,
+    addresses: Result<Addresses, String>,
+    client: OnceLock<Client>,
+}
+
+struct Addresses {
+    messages: Url,
+    models: Url,
+}
+
+struct Ready {
+    place: Place,
+    client: Client,
+    headers: HeaderMap,
+    url: Url,
+}
+
+impl Connection {
+    pub(crate) fn new(options: EndpointOptions) -> Self {
+        let addresses = addresses(options.api, &options.base_url);
+        let base = match Url::parse(options.base_url.trim()) {
+            Ok(url) => shown(&url),
+            Err(_) => String::new(),
+        };
+        let id = format!("{} {}", options.api.as_str(), base.trim_end_matches('/'));
+        Self { options, id, addresses, client: OnceLock::new() }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn options(&self) -> &EndpointOptions {
+        &self.options
+    }
+
+    /// One try of a request.
+    pub(crate) fn attempt(self: Arc<Self>, body: Bytes, decoder: Decoder) -> Attempt {
+        let opened = async move {
+            match self.open(body).await {
+                Ok((place, response)) => {
+                    let head = head_of(&response);
+                    if let Some(id) =
+                        header_of(&response, "request-id").or_else(|| header_of(&response, "x-request-id"))
+                    {
+                        tracing::debug!(request_id = id, endpoint = self.options.name, "response");
+                    }
+                    let body = response.bytes_stream().map_err(|error| Box::new(error) as _).boxed();
+                    let reader = response::Reader::new(place, head, body, decoder, self.options.idle_timeout);
+                    reader.into_stream().boxed()
+                }
+                Err(failure) => stream::iter([Err(failure)]).boxed(),
+            }
+        };
+        stream::once(opened).flatten().boxed()
+    }
+
+    async fn open(&self, body: Bytes) -> Result<(Place, Response), Failure> {
+        let Ready { place, client, headers, url } = self.ready(|addresses| &addresses.messages)?;
+        let sent = client.post(url).headers(headers).header(header::CONTENT_TYPE, "application/json").body(body).send();
+        match sent.await {
+            Ok(response) => Ok((place, response)),
+            Err(error) => Err(no_response(&place, &error, &self.options)),
+        }
+    }
+
+    /// What a request needs; the client is built by the first that comes here.
+    fn ready(&self, address: impl Fn(&Addresses) -> &Url) -> Result<Ready, Failure> {
+        let addresses = self.addresses.as_ref().map_err(|reason| self.unusable(reason))?;
+        let url = address(addresses).clone();
+        let headers = headers(&self.options).map_err(|reason| self.unusable(&reason))?;
+        let place = Place::new(&self.options.name, shown(&url), secrets(&self.options, &url));
+        let client = match self.client.get() {
+            Some(client) => client,
+            None => {
+                let client = build_client(&self.options, &url).map_err(|reason| self.unusable(&reason))?;
+                self.client.get_or_init(|| client)
+            }
+        };
+        Ok(Ready { place, client: client.clone(), headers, url })
+    }
+
+    /// The endpoint cannot be used as configured.
+    fn unusable(&self, reason: &str) -> Failure {
+        let place = Place::new(&self.options.name, String::new(), Vec::new());
+        failure::fail(&place, Kind::Config, format!("endpoint `{}`: {reason}", self.options.name), Retry::Never)
+    }
+}
+
+/// Asks an endpoint for its models, once and in no longer than `timeout`.
+///
+/// # Errors
+/// Those of a request; also when the answer is no list of models.
+pub async fn list_models(options: &EndpointOptions, timeout: Duration) -> Result<Vec<String>, ProviderError> {
+    let connection = Connection::new(options.clone());
+    let listed = fetch_models(&connection, timeout).await;
+    listed.map_err(|failure| failure.error)
+}
+
+async fn fetch_models(connection: &Connection, timeout: Duration) -> Result<Vec<String>, Failure> {
+    let Ready { place, client, headers, url } = connection.ready(|addresses| &addresses.models)?;
+    let sent = client.get(url).headers(headers).timeout(timeout).send().await;
+    let response = sent.map_err(|error| no_response(&place, &error, &connection.options))?;
+    let head = head_of(&response);
+    let body = response.bytes_stream().map_err(|error| Box::new(error) as _).boxed();
+    let body = read_whole(body, MAX_MODEL_LIST).await;
+    if head.status != 200 {
+        return Err(failure::refused(&place, &head, &body));
+    }
+    models_in(&body).ok_or_else(|| failure::garbage(&place, &String::from_utf8_lossy(&body)))
+}
+
+/// The ids in a model list, in the server's order.
+fn models_in(body: &[u8]) -> Option<Vec<String>> {
+    let list: Value = serde_json::from_slice(body).ok()?;
+    let entries = ["data", "models"].iter().find_map(|key| list.get(*key)).unwrap_or(&list).as_array()?;
+    let id = |entry: &Value| ["id", "name"].iter().find_map(|key| entry.get(*key)?.as_str()).map(str::to_owned);
+    Some(entries.iter().filter_map(id).collect())
+}
+
+/// Addresses below a base URL. Source: contract section 1, "Base URL".
+fn addresses(api: Api, base_url: &str) -> Result<Addresses, String> {
+    let wrong = |reason: &str| format!("base_url {reason}, like https://host/v1");
+    let base =
+        Url::parse(base_url.trim()).map_err(|_| wrong("is no address; it must begin with http:// or https://"))?;
+    if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+        return Err(wrong("must begin with http:// or https://"));
+    }
+    let path = base.path().trim_end_matches('/').to_owned();
+    let at = |path: String| {
+        let mut url = base.clone();
+        url.set_path(&path);
+        url.set_fragment(None);
+        url
+    };
+    Ok(match api {
+        Api::Anthropic => {
+            let path = path.strip_suffix("/v1").unwrap_or(&path);
+            Addresses { messages: at(format!("{path}/v1/messages")), models: at(format!("{path}/v1/models")) }
+        }
+        Api::OpenAi => {
+            Addresses { messages: at(format!("{path}/chat/completions")), models: at(format!("{path}/models")) }
+        }
+    })
+}
+
+/// An address without user, password and query.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // Both fail only for addresses without a host, which carry neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+fn secrets(options: &EndpointOptions, url: &Url) -> Vec<String> {
+    let key = options.api_key.iter().map(|key| key.expose_secret().trim().to_owned());
+    // A header may be a bare key or a scheme and a key.
+    let headers = options.headers.iter().flat_map(|(_, value)| value.split_whitespace().map(str::to_owned));
+    let query = url.query_pairs().map(|(_, value)| value.into_owned());
+    key.chain(headers).chain(query).chain(url.password().map(str::to_owned)).collect()
+}
+
+fn headers(options: &EndpointOptions) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    if options.api == Api::Anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+    }
+    if let Some(key) = &options.api_key {
+        let key = key.expose_secret().trim();
+        // Tokens of an Anthropic login are bearer tokens; its keys have a header of their own.
+        let is_bearer = options.api == Api::OpenAi || key.starts_with("sk-ant-oat");
+        let (name, value) = if is_bearer {
+            (header::AUTHORIZATION, format!("Bearer {key}"))
+        } else {
+            (HeaderName::from_static("x-api-key"), key.to_owned())
+        };
+        headers
+            .insert(name, secret_value(&value).ok_or("the API key holds a line break or another control character")?);
+    }
+    for (name, value) in &options.headers {
+        let parsed = HeaderName::try_from(name.trim()).ok().zip(secret_value(value.trim()));
+        let (parsed_name, value) = parsed.ok_or_else(|| format!("header {name:?} cannot be sent"))?;
+        headers.insert(parsed_name, value);
+    }
+    Ok(headers)
+}
+
+fn secret_value(value: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(value).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+fn build_client(options: &EndpointOptions, url: &Url) -> Result<Client, String> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("codey/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(options.connect_timeout)
+        .read_timeout(options.idle_timeout)
+        // A redirected POST would arrive as a GET, and a key would follow it to another host.
+        .redirect(redirect::Policy::none())
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .http2_keep_alive_timeout(KEEP_ALIVE);
+    if is_loopback(url) {
+        builder = builder.no_proxy();
+    }
+    if url.scheme() == "http" {
+        // Certificates play no part, so a machine without any can still reach a local server.
+        builder = builder.tls_certs_only([]);
+    } else if let Some(file) = &options.ca_file {
+        let shown = file.display();
+        let pem = fs::read(file).map_err(|error| format!("cannot read ca_file {shown}: {error}"))?;
+        let certificates =
+            Certificate::from_pem_bundle(&pem).map_err(|_| format!("ca_file {shown} holds no PEM certificates"))?;
+        if certificates.is_empty() {
+            return Err(format!("ca_file {shown} holds no PEM certificates"));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| {
+        let reason = root_cause(&error);
+        format!(
+            "the HTTPS client cannot start: {reason}; install the package ca-certificates or set SSL_CERT_FILE to a PEM \
+             file of trusted certificates"
+        )
+    })
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host_str() {
+        Some(host) => host == "localhost" || host == "[::1]" || host.starts_with("127."),
+        None => false,
+    }
+}
+
+fn head_of(response: &Response) -> Head {
+    let header = |name: &str| header_of(response, name);
+    Head {
+        status: response.status().as_u16(),
+        content_type: header("content-type").unwrap_or_default().to_ascii_lowercase(),
+        location: header("location").map(str::to_owned),
+        retry_after: failure::retry_after(header("retry-after-ms"), header("retry-after"), Timestamp::now()),
+        retry_refused: header("x-should-retry") == Some("false"),
+    }
+}
+
+fn header_of<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
+    response.headers().get(name)?.to_str().ok()
+}
+
+/// A request that got no response.
+fn no_response(place: &Place, error: &reqwest::Error, options: &EndpointOptions) -> Failure {
+    if error.is_timeout() && error.is_connect() {
+        let said = format!("cannot connect to {} within {}", place.url, failure::spoken(options.connect_timeout));
+        return network(place, said, "Check base_url, the connection and the proxy settings.");
+    }
+    broken(place, error, options.idle_timeout)
+}
+
+/// A connection that failed, while it was made or later.
+pub(crate) fn broken(place: &Place, error: &(dyn StdError + 'static), idle_timeout: Duration) -> Failure {
+    let url = &place.url;
+    let http = error.downcast_ref::<reqwest::Error>();
+    if http.is_some_and(reqwest::Error::is_timeout) {
+        return failure::stalled(place, idle_timeout);
+    }
+    let reason = root_cause(error);
+    let lower = chain_text(error).to_ascii_lowercase();
+    if lower.contains("certificate") {
+        let said = format!("the certificate of {url} is not trusted: {reason}");
+        let hint = "If a company proxy or a private CA signs it, name its PEM file in ca_file of the endpoint or in SSL_CERT_FILE.";
+        return network(place, said, hint);
+    }
+    if lower.contains("dns error") || lower.contains("failed to lookup") {
+        return network(
+            place,
+            format!("cannot find the host of {url}: {reason}"),
+            "Check base_url and the connection.",
+        );
+    }
+    match io_kind(error) {
+        Some(io::ErrorKind::ConnectionRefused) => {
+            let hint = "Check that the server runs and that base_url has its port.";
+            network(place, format!("{url} refused the connection"), hint)
+        }
+        _ if http.is_some_and(reqwest::Error::is_connect) => {
+            let hint = "Check base_url (http or https, host, port), the connection and the proxy settings.";
+            network(place, format!("cannot connect to {url}: {reason}"), hint)
+        }
+        _ => network(place, format!("the connection to {url} broke: {reason}"), "Check the connection and try again."),
+    }
+}
+
+fn network(place: &Place, said: String, hint: &str) -> Failure {
+    failure::with_hint(failure::fail(place, Kind::Network, said, Retry::Transport), hint)
+}
+
+fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| StdError::source(*error))
+}
+
+fn chain_text(error: &(dyn StdError + 'static)) -> String {
+    chain(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// The innermost error says what happened, the outer ones only where.
+fn root_cause(error: &(dyn StdError + 'static)) -> String {
+    chain(error).last().map(ToString::to_string).unwrap_or_default()
+}
+
+fn io_kind(error: &(dyn StdError + 'static)) -> Option<io::ErrorKind> {
+    chain(error).find_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind)
+}

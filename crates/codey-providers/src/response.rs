@@ -1,0 +1,159 @@
+//! A response to stream events.
+
+use std::collections::VecDeque;
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use codey_llm::StreamEvent;
+use futures::stream::{self, Stream, StreamExt as _};
+use tokio::time::timeout;
+
+use crate::decode::{Decoder, Fault, Progress};
+use crate::failure::{self, Failure, Head};
+use crate::http::broken;
+use crate::place::Place;
+use crate::sse::{Body, BodyError, Events};
+
+/// How much of an error body is read.
+const MAX_ERROR_BODY: usize = 64 << 10;
+/// How long token counts may come after the end mark.
+const TAIL_WAIT: Duration = Duration::from_secs(5);
+/// How long the end of a body may take once everything in it was read. A connection whose body was read to the end is
+/// used again; waiting longer would hold up the answer.
+const DRAIN_WAIT: Duration = Duration::from_millis(50);
+
+/// Reads one response.
+pub(crate) struct Reader {
+    place: Place,
+    idle_timeout: Duration,
+    head: Head,
+    source: Source,
+    decoder: Decoder,
+    ready: VecDeque<StreamEvent>,
+    seen_event: bool,
+}
+
+enum Source {
+    /// The head is not judged yet.
+    Unread(Body),
+    Events(Events),
+    /// The body was dropped; it is not to be read after an error.
+    Over,
+}
+
+impl Reader {
+    pub(crate) fn new(place: Place, head: Head, body: Body, decoder: Decoder, idle_timeout: Duration) -> Self {
+        let source = Source::Unread(body);
+        Self { place, idle_timeout, head, source, decoder, ready: VecDeque::new(), seen_event: false }
+    }
+
+    /// The events, and last `Done` or the failure.
+    pub(crate) fn into_stream(self) -> impl Stream<Item = Result<StreamEvent, Failure>> + Send {
+        stream::unfold(self, |mut reader| async move {
+            let item = reader.next().await?;
+            Some((item, reader))
+        })
+    }
+
+    async fn next(&mut self) -> Option<Result<StreamEvent, Failure>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(Ok(event));
+            }
+            // Taken out, so that an error drops the body and with it the connection.
+            let read = match std::mem::replace(&mut self.source, Source::Over) {
+                Source::Unread(body) => self.judge(body).await,
+                Source::Events(events) => self.read(events).await,
+                Source::Over => return None,
+            };
+            if let Err(failure) = read {
+                return Some(Err(failure));
+            }
+        }
+    }
+
+    /// Decides by the head whether the body is a stream.
+    async fn judge(&mut self, body: Body) -> Result<(), Failure> {
+        if self.head.status != 200 {
+            let body = read_whole(body, MAX_ERROR_BODY).await;
+            return Err(failure::refused(&self.place, &self.head, &body));
+        }
+        let other = ["json", "html", "xml"].iter().any(|kind| self.head.content_type.contains(kind));
+        if other && !self.head.content_type.contains("event-stream") {
+            let body = read_whole(body, MAX_ERROR_BODY).await;
+            return Err(failure::no_stream(&self.place, &body));
+        }
+        self.source = Source::Events(Events::new(body));
+        Ok(())
+    }
+
+    /// Takes the next event, or ends the response.
+    async fn read(&mut self, mut events: Events) -> Result<(), Failure> {
+        let next = match self.decoder.progress() {
+            Progress::Open => events.next().await,
+            // The answer is complete, so whatever fails from here on is no loss.
+            Progress::Ended => timeout(TAIL_WAIT, events.next()).await.ok().flatten().filter(Result::is_ok),
+            Progress::Final => {
+                let _ = timeout(DRAIN_WAIT, async { while let Some(Ok(_)) = events.next().await {} }).await;
+                None
+            }
+        };
+        let event = match next {
+            Some(Ok(event)) => event,
+            Some(Err(error)) => return Err(self.unreadable(&events, &error)),
+            None => return self.finish(&events),
+        };
+        self.seen_event = true;
+        let data = event.data.unwrap_or_default();
+        match self.decoder.push(event.event.as_deref(), &data) {
+            Ok(decoded) => {
+                self.ready.extend(decoded);
+                self.source = Source::Events(events);
+                Ok(())
+            }
+            // The last event of a body that was cut off.
+            Err(Fault::Garbage(_) | Fault::Cut) if events.ended() => self.finish(&events),
+            Err(fault) => Err(self.failure(fault)),
+        }
+    }
+
+    fn finish(&mut self, events: &Events) -> Result<(), Failure> {
+        if !self.seen_event {
+            return Err(failure::no_stream(&self.place, &events.head()));
+        }
+        let decoded = self.decoder.finish().map_err(|fault| self.failure(fault))?;
+        self.ready.extend(decoded);
+        Ok(())
+    }
+
+    fn failure(&self, fault: Fault) -> Failure {
+        match fault {
+            Fault::Reported(object) => failure::reported(&self.place, &object),
+            Fault::Garbage(piece) => failure::garbage(&self.place, &piece),
+            Fault::Cut => failure::cut(&self.place),
+        }
+    }
+
+    fn unreadable(&self, events: &Events, error: &BodyError) -> Failure {
+        match error {
+            BodyError::Read(error) => {
+                let error: &(dyn StdError + 'static) = error.as_ref();
+                broken(&self.place, error, self.idle_timeout)
+            }
+            BodyError::NotUtf8 if events.ended() => failure::cut(&self.place),
+            BodyError::NotUtf8 | BodyError::TooLarge => failure::garbage(&self.place, &error.to_string()),
+        }
+    }
+}
+
+/// The first `limit` bytes of a body. What cannot be read is left out: the status says enough.
+pub(crate) async fn read_whole(mut body: Body, limit: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while bytes.len() < limit
+        && let Some(Ok(chunk)) = body.next().await
+    {
+        let room = limit - bytes.len();
+        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    }
+    bytes
+}

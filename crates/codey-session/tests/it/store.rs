@@ -1,0 +1,203 @@
+//! What is written and when.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use codey_llm::{Block, Message, Usage, tool_use};
+use codey_protocol::{Meta, NodeId, PermissionMode};
+use codey_session::{NodeKind, Session, SessionError, SetRecord};
+use serde_json::Value;
+use ulid::Ulid;
+
+use crate::{Place, append, names_in, say, start, texts};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn perm_18_folders_are_0700_and_files_0600_from_the_start() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "hi");
+    let lock = place.dir.join(format!("{}.lock", session.id()));
+    let found = [place.dir.parent().unwrap(), &place.dir, &place.file(session.id()), &lock].map(mode);
+    assert_eq!(found, [0o700, 0o700, 0o600, 0o600]);
+}
+
+#[test]
+fn nothing_is_on_disk_before_the_first_node_and_all_of_it_afterwards() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    let set = SetRecord { permission_mode: Some(PermissionMode::Plan), ..SetRecord::default() };
+    session.append_set(set.clone()).unwrap();
+    session.append_prefix("h", &[], &[]).unwrap();
+    assert!(session.is_stored());
+    assert!(!place.dir.parent().unwrap().exists());
+
+    say(&mut session, 0, "hi");
+    let types: Vec<Value> = place
+        .lines(session.id())
+        .iter()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].take())
+        .collect();
+    assert_eq!(types, ["session", "set", "prefix", "node"]);
+    assert_eq!(session.settings(), &set);
+}
+
+#[test]
+fn a_session_without_a_file_leaves_nothing_and_has_a_tree_all_the_same() {
+    let mut session = Session::in_memory(start());
+    let first = say(&mut session, 0, "one");
+    say(&mut session, 1, "two");
+    session.append_head("one", 1, Usage::default()).unwrap();
+    session.append_mark(first.id, Some("here"), None).unwrap();
+    assert!(!session.is_stored());
+    assert_eq!(texts(&session), ["one", "two"]);
+    assert_eq!(session.totals().title, "one");
+}
+
+#[test]
+fn a_prefix_is_written_once_for_each_hash_also_after_resuming() {
+    let place = Place::new();
+    let id = place.session(&["hi"]);
+    for hash in ["a", "a", "b"] {
+        place.open(id).unwrap().0.append_prefix(hash, &["system".into()], &[]).unwrap();
+    }
+    let prefixes = place.lines(id).iter().filter(|line| line.contains(r#""type":"prefix""#)).count();
+    assert_eq!(prefixes, 2);
+}
+
+#[test]
+fn the_newest_of_each_setting_counts_after_resuming() {
+    let place = Place::new();
+    let id = place.session(&["hi"]);
+    let (mut session, _) = place.open(id).unwrap();
+    let model = |model: &str| SetRecord { model: Some(model.into()), ..SetRecord::default() };
+    let plan = SetRecord { permission_mode: Some(PermissionMode::Plan), ..SetRecord::default() };
+    for set in [model("a"), plan, SetRecord::default(), model("b")] {
+        session.append_set(set).unwrap();
+    }
+    drop(session);
+    assert_eq!(place.lines(id).len(), 5, "an empty record is not written");
+    let expected = SetRecord { permission_mode: Some(PermissionMode::Plan), ..model("b") };
+    assert_eq!(place.open(id).unwrap().0.settings(), &expected);
+}
+
+#[test]
+fn a_rewind_makes_a_second_branch_and_both_load() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    let first = say(&mut session, 0, "question");
+    let left = say(&mut session, 1, "left");
+    session.set_head(Some(first.id)).unwrap();
+    say(&mut session, 1, "right");
+    session.append_head("question", 2, Usage::default()).unwrap();
+    let id = session.id();
+    drop(session);
+
+    let (mut session, _) = place.open(id).unwrap();
+    assert_eq!(texts(&session), ["question", "right"]);
+    session.set_head(Some(left.id)).unwrap();
+    assert_eq!(texts(&session), ["question", "left"]);
+    session.append_head("question", 2, Usage::default()).unwrap();
+    drop(session);
+    assert_eq!(place.reopen(id).0, ["question", "left"]);
+    assert!(place.lines(id)[4].contains(r#""branches":2"#));
+}
+
+#[test]
+fn a_rewind_to_the_beginning_is_kept() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "first try");
+    session.set_head(None).unwrap();
+    session.append_head("first try", 0, Usage::default()).unwrap();
+    let id = session.id();
+    drop(session);
+    let (mut session, _) = place.open(id).unwrap();
+    assert_eq!(session.head(), None);
+    say(&mut session, 0, "second try");
+    assert_eq!(texts(&session), ["second try"]);
+}
+
+#[test]
+fn an_unknown_node_can_be_neither_head_nor_marked() {
+    let mut session = Session::in_memory(start());
+    let node = NodeId(Ulid::from_parts(1, 1));
+    assert!(matches!(session.set_head(Some(node)), Err(SessionError::UnknownNode { .. })));
+    assert!(matches!(session.append_mark(node, None, Some(true)), Err(SessionError::UnknownNode { .. })));
+}
+
+#[test]
+fn totals_go_on_from_the_last_head_record() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "count");
+    session.append_head("count", 3, Usage { input: 7, ..Usage::default() }).unwrap();
+    let id = session.id();
+    let meta = Meta { usage: Some(Usage { input: 1, ..Usage::default() }), ..Meta::default() };
+    session.append(NodeKind::Message(Arc::new(Message::assistant(vec![Block::text("4")]))), meta).unwrap();
+    let live = session.totals().clone();
+    drop(session);
+    let (session, _) = place.open(id).unwrap();
+    assert_eq!((session.totals().turns, session.totals().usage.input), (4, 8));
+    assert_eq!(session.totals(), &live);
+}
+
+#[test]
+fn only_the_recorded_root_can_resume() {
+    let place = Place::new();
+    let id = place.session(&["hi"]);
+    let elsewhere = codey_session::SessionStart { root: "/elsewhere".into(), ..start() };
+    let error = Session::open(&place.dir, id, elsewhere).unwrap_err();
+    assert_eq!(error.to_string(), format!("session {id} belongs to /w"));
+}
+
+#[test]
+fn a_link_in_place_of_a_session_file_is_not_followed() {
+    let place = Place::new();
+    let real = place.session(&["hi"]);
+    let before = fs::read(place.file(real)).unwrap();
+    let link = Ulid::from_parts(1, 1);
+    std::os::unix::fs::symlink(place.file(real), place.file(link)).unwrap();
+    assert!(matches!(place.open(link), Err(SessionError::Write { .. })));
+    assert_eq!(fs::read(place.file(real)).unwrap(), before);
+    assert_eq!(names_in(&place.dir).len(), 2, "no lock file stays behind");
+}
+
+#[test]
+fn a_deleted_file_is_an_error_and_no_silent_loss() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "hi");
+    fs::remove_file(place.file(session.id())).unwrap();
+    let lost = session.append(NodeKind::Message(Arc::new(Message::user(vec![Block::text("lost")]))), Meta::default());
+    assert!(matches!(lost, Err(SessionError::Write { .. })));
+    assert_eq!(texts(&session), ["hi"], "what was stored can still be read");
+}
+
+#[test]
+fn arguments_nested_as_deeply_as_the_parser_allows_come_back() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "hi");
+    let nested = format!(r#"{{"a":{}{}}}"#, "[".repeat(126), "]".repeat(126));
+    let input: Value = serde_json::from_str(&nested).unwrap();
+    let node = append(&mut session, Message::assistant(vec![Block::text("x"), tool_use("c", "t", input)]));
+    let id = session.id();
+    drop(session);
+    let (session, warnings) = place.open(id).unwrap();
+    assert_eq!(warnings, []);
+    assert_eq!(session.lineage().unwrap()[1], node);
+}
+
+#[test]
+fn a_line_of_many_megabytes_comes_back() {
+    let place = Place::new();
+    let long = "long line \u{1F600}\n".repeat(300_000);
+    let id = place.session(&[&long, "short"]);
+    assert_eq!(place.reopen(id), (vec![long, "short".into()], vec![]));
+}

@@ -1,0 +1,278 @@
+//! Where a text that does not occur most likely was meant, and what differs there.
+//!
+//! Lines are compared in a squashed form: no blanks, one kind of quote and of dash, composed characters, lower case. That
+//! form only finds places; what is shown and what is compared in words are the real lines. The search is linear in the
+//! file, with bounds on what it looks at of `old_str` and of each line.
+
+mod differences;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Places told.
+const MAX_PLACES: usize = 3;
+/// Lines shown of all places together.
+const MAX_SHOWN: usize = 20;
+/// Characters shown of a line.
+const MAX_LINE_CHARS: usize = 200;
+/// Lines of the wanted text that take part in the search.
+const MAX_OLD_LINES: usize = 200;
+/// Bytes of a line that take part.
+const MAX_LINE_BYTES: usize = 4_096;
+/// Squashed bytes from which on a line says something about its place; `}` does not.
+const TELLING: usize = 4;
+/// Share of the wanted line's letter triples that a line needs to count as similar, in percent.
+const SIMILAR: usize = 50;
+
+/// Says where `old` most likely was meant in `content` and how the text there differs.
+pub(super) fn describe(content: &[u8], old: &str) -> String {
+    let content = content.strip_prefix(super::super::content_kind::UTF8_BOM).unwrap_or(content);
+    if content.is_empty() {
+        return "The file is empty; use write.".to_owned();
+    }
+    if let Some(bare) = without_numbers(old).filter(|bare| !super::matching::find(content, bare).is_empty()) {
+        let line = bare.lines().next().unwrap_or_default();
+        return format!(
+            "old_str holds the line numbers that read puts before each line. Send it without them, beginning with {line:?}."
+        );
+    }
+    let lines: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
+    let wanted: Vec<&str> = old.trim_end_matches('\n').split('\n').collect();
+    let places = places(&lines, &wanted);
+    if places.is_empty() {
+        return "Nothing in it is similar. Read the file again and copy old_str from it.".to_owned();
+    }
+    let room = (MAX_SHOWN / places.len()).max(1);
+    let mut text = String::new();
+    for place in &places {
+        let end = (place + wanted.len()).min(lines.len());
+        let range = if end - place == 1 { format!("line {end}") } else { format!("lines {}-{end}", place + 1) };
+        let words = differences::describe(&lines[*place..end], place + 1, &wanted, content);
+        let lead = if text.is_empty() { "The closest place is" } else { "Also close:" };
+        let _ = writeln!(text, "{lead} {range}: {words}");
+        for (index, line) in lines[*place..end].iter().enumerate().take(room) {
+            let _ = writeln!(text, "{:>6}\t{}", place + index + 1, shortened(line));
+        }
+        if end - place > room {
+            let _ = writeln!(text, "[… {} more lines]", end - place - room);
+        }
+    }
+    text.push_str("Copy old_str exactly from the file.");
+    text
+}
+
+/// The text without the numbers that `read` puts before lines, if every line has one.
+fn without_numbers(text: &str) -> Option<String> {
+    let strip = |line: &str| {
+        let (number, rest) = line.split_once('\t')?;
+        let digits = number.trim_start_matches(' ');
+        (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| rest.to_owned())
+    };
+    text.split('\n').map(|line| if line.is_empty() { Some(String::new()) } else { strip(line) }).collect::<Option<Vec<_>>>().map(|lines| lines.join("\n")).filter(|bare| bare != text)
+}
+
+fn shortened(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&line[..line.len().min(4 * MAX_LINE_CHARS + 4)]);
+    match text.char_indices().nth(MAX_LINE_CHARS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.into_owned(),
+    }
+}
+
+/// Where `wanted` would begin, best first, as indices into `lines`.
+fn places(lines: &[&[u8]], wanted: &[&str]) -> Vec<usize> {
+    let squashed: Vec<Vec<u8>> = wanted.iter().take(MAX_OLD_LINES).map(|line| squash(line.as_bytes())).collect();
+    let by_lines = by_equal_lines(lines, &squashed);
+    if by_lines.is_empty() { by_similar_line(lines, &squashed) } else { by_lines }
+}
+
+/// Places where most of the lines are the same but for their squashing.
+fn by_equal_lines(lines: &[&[u8]], wanted: &[Vec<u8>]) -> Vec<usize> {
+    let mut positions: HashMap<&[u8], Vec<usize>> = HashMap::new();
+    for (index, line) in wanted.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+        let at = positions.entry(line).or_default();
+        // A line that comes again and again tells nothing more, and each place of it costs one vote per line.
+        if at.len() < 4 {
+            at.push(index);
+        }
+    }
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    let mut buffer = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        squash_into(line, &mut buffer);
+        let Some(at) = positions.get(buffer.as_slice()) else { continue };
+        let is_telling = buffer.len() >= TELLING;
+        for start in at.iter().filter_map(|index| number.checked_sub(*index)) {
+            if is_telling {
+                *votes.entry(start).or_default() += buffer.len().min(40);
+            } else if let Some(votes) = votes.get_mut(&start) {
+                // What tells nothing may only add to what was told; so short lines cannot fill the table.
+                *votes += 1;
+            }
+        }
+    }
+    best(votes.into_iter().collect(), wanted.len())
+}
+
+/// Places of the lines that share most with the longest wanted one.
+fn by_similar_line(lines: &[&[u8]], wanted: &[Vec<u8>]) -> Vec<usize> {
+    let Some((index, anchor)) = wanted.iter().enumerate().max_by_key(|(index, line)| (line.len(), usize::MAX - index))
+    else {
+        return Vec::new();
+    };
+    let anchor = &anchor[..anchor.len().min(400)];
+    // For each triple of letters: the last line that had it, plus one.
+    let mut triples: HashMap<[u8; 3], usize> = anchor.windows(3).map(|triple| (triple_of(triple), 0)).collect();
+    if triples.is_empty() {
+        return Vec::new();
+    }
+    let might_be: Vec<bool> = {
+        let mut table = vec![false; 1 << 16];
+        triples.keys().for_each(|triple| table[slot(*triple)] = true);
+        table
+    };
+    let mut scores = Vec::new();
+    let mut buffer = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        squash_into(line, &mut buffer);
+        let mut shared = 0;
+        for triple in buffer.windows(3).map(triple_of).filter(|triple| might_be[slot(*triple)]) {
+            if let Some(last) = triples.get_mut(&triple).filter(|last| **last != number + 1) {
+                *last = number + 1;
+                shared += 1;
+            }
+        }
+        if shared * 100 >= triples.len() * SIMILAR {
+            scores.push((number.saturating_sub(index), shared));
+        }
+    }
+    best(scores, wanted.len())
+}
+
+fn triple_of(bytes: &[u8]) -> [u8; 3] {
+    [bytes[0], bytes[1], bytes[2]]
+}
+
+fn slot([a, b, c]: [u8; 3]) -> usize {
+    (usize::from(a) << 8 | usize::from(b)) ^ (usize::from(c) << 5)
+}
+
+/// The best starts, each at least `span` lines from the others.
+fn best(mut scores: Vec<(usize, usize)>, span: usize) -> Vec<usize> {
+    scores.sort_unstable_by_key(|(start, score)| (usize::MAX - score, *start));
+    let mut starts: Vec<usize> = Vec::new();
+    let top = scores.first().map_or(0, |(_, score)| *score);
+    // Much worse places are noise. The bound on how many are looked at keeps many overlapping ones cheap.
+    for (start, _) in scores.into_iter().take(1_000).take_while(|(_, score)| score * 2 >= top) {
+        if starts.iter().all(|other| other.abs_diff(start) >= span) {
+            starts.push(start);
+        }
+        if starts.len() == MAX_PLACES {
+            break;
+        }
+    }
+    starts
+}
+
+fn squash(line: &[u8]) -> Vec<u8> {
+    let mut squashed = Vec::new();
+    squash_into(line, &mut squashed);
+    squashed
+}
+
+fn squash_into(line: &[u8], squashed: &mut Vec<u8>) {
+    squashed.clear();
+    let line = &line[..line.len().min(MAX_LINE_BYTES)];
+    if line.is_ascii() {
+        let kept = line.iter().filter(|byte| !byte.is_ascii_whitespace() && **byte != b'\x0B');
+        squashed.extend(kept.map(|byte| if *byte == b'\'' { b'"' } else { byte.to_ascii_lowercase() }));
+        return;
+    }
+    let text = String::from_utf8_lossy(line);
+    let mut utf8 = [0; 4];
+    for char in text.nfc().flat_map(char::to_lowercase).filter(|char| !char.is_whitespace()) {
+        let plain = match plain_quote(char) {
+            '\'' => '"',
+            other => plain_dash(other),
+        };
+        squashed.extend_from_slice(plain.encode_utf8(&mut utf8).as_bytes());
+    }
+}
+
+/// The straight quote for a typographic one.
+fn plain_quote(char: char) -> char {
+    match char {
+        '‘' | '’' | '‚' | '‛' | '′' | '´' => '\'',
+        '“' | '”' | '„' | '‟' | '″' | '«' | '»' => '"',
+        other => other,
+    }
+}
+
+/// The hyphen for a longer or special dash.
+fn plain_dash(char: char) -> char {
+    match char {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(content: &str, old: &str, expected: &str) {
+        assert_eq!(describe(content.as_bytes(), old), expected);
+    }
+
+    #[test]
+    fn the_closest_lines_are_shown() {
+        check(
+            "fn a() {\n    one();\n}\n\nfn b() {\n    two();\n}\n",
+            "fn b() {\n    invented();\n    more();\n}",
+            "The closest place is lines 5-8: line 6 is \"    two();\", old_str has \"    invented();\"\n     5\tfn b() {\n     \
+             6\t    two();\n     7\t}\n     8\t\nCopy old_str exactly from the file.",
+        );
+    }
+
+    #[test]
+    fn an_inserted_line_does_not_hide_the_place() {
+        let starts = places(&[&b"alpha()"[..], b"", b"beta()", b"gamma()"], &["alpha()", "beta()", "gamma()"]);
+        assert_eq!(starts, [1]);
+    }
+
+    #[test]
+    fn part_of_a_line_is_found() {
+        check(
+            "let x = compute( first, second );\nother\n",
+            "compute(first, second)",
+            "The closest place is line 1: the blanks inside line 1 differ: it has \"compute( first, second )\", old_str has \
+             \"compute(first, second)\"\n     1\tlet x = compute( first, second );\nCopy old_str exactly from the file.",
+        );
+    }
+
+    #[test]
+    fn line_numbers_of_read_are_recognised() {
+        check(
+            "one\ntwo\n",
+            "     1\tone\n     2\ttwo",
+            "old_str holds the line numbers that read puts before each line. Send it without them, beginning with \"one\".",
+        );
+    }
+
+    #[test]
+    fn nothing_similar_is_said_so() {
+        check("abc\n", "zzzzzz", "Nothing in it is similar. Read the file again and copy old_str from it.");
+        check("", "a", "The file is empty; use write.");
+    }
+
+    #[test]
+    fn lines_shown_are_bounded() {
+        let content: String = (0..100).map(|line| format!("line number {line}\n")).collect();
+        let old: String = content.replace("line number 50\n", "something else\n");
+        let text = describe(content.as_bytes(), &old);
+        assert_eq!(text.lines().filter(|line| line.contains('\t')).count(), MAX_SHOWN);
+        assert!(text.contains("\n[… 80 more lines]\n"), "{text}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Which paths no tool may touch.
+
+use codey_protocol::ErrorCode;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::ToolError;
+
+/// What a tool wants of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// To see it.
+    Read,
+    /// To change it.
+    Write,
+}
+
+/// The deny globs that hold unless the user drops them. Source: contract section 4.
+pub fn default_deny_paths() -> Vec<String> {
+    ["**/.env", "**/.env.*", "**/id_rsa*", "**/id_ed25519*"].map(String::from).to_vec()
+}
+
+/// Deny globs, and the folders that belong to git and to Codey.
+///
+/// Rules match generously, since they forbid: upper and lower case are the same (a disk may think so too), a glob
+/// without `/` matches in every folder, and a denied folder denies all below it.
+#[derive(Debug)]
+pub(crate) struct DenyRules {
+    globs: GlobSet,
+    sources: Vec<String>,
+}
+
+/// What of `.codey` tools may read.
+const READABLE: [&str; 2] = ["output", "skills"];
+
+impl DenyRules {
+    pub(crate) fn new(patterns: &[String]) -> Result<Self, globset::Error> {
+        let mut globs = GlobSetBuilder::new();
+        for pattern in patterns {
+            let trimmed = pattern.trim_start_matches("./").trim_matches('/');
+            let anchored = if trimmed.contains('/') { trimmed.to_owned() } else { format!("**/{trimmed}") };
+            globs.add(GlobBuilder::new(&anchored).literal_separator(true).case_insensitive(true).build()?);
+        }
+        Ok(Self { globs: globs.build()?, sources: patterns.to_vec() })
+    }
+
+    /// Refuses `path` (relative to the root) if it or a folder above it is denied; the error shows it as `shown`.
+    pub(crate) fn check(&self, path: &str, shown: &str, access: Access) -> Result<(), ToolError> {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for end in ends {
+            if let Some(source) = self.rule_for(&path[..end]) {
+                return Err(denied(
+                    "deny_paths",
+                    &format!("{shown} matches {source}, which no tool may read, write or show"),
+                ));
+            }
+        }
+        let mut parts = path.split('/');
+        if parts.next().is_some_and(|first| first.eq_ignore_ascii_case(".codey")) {
+            let readable = access == Access::Read
+                && parts.next().is_none_or(|second| READABLE.iter().any(|name| second.eq_ignore_ascii_case(name)));
+            if !readable || path.len() == ".codey".len() && access == Access::Write {
+                return Err(denied(
+                    "codey",
+                    &format!("{shown} belongs to Codey itself; of .codey only output and skills may be read"),
+                ));
+            }
+        }
+        if access == Access::Write && path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
+            return Err(denied("git", &format!("{shown} belongs to git; change it with git commands in bash")));
+        }
+        Ok(())
+    }
+
+    /// Whether a walk leaves out this entry (and, if it is a folder, all below it). Folders above it were asked before.
+    pub(crate) fn hides(&self, path: &str) -> bool {
+        self.rule_for(path).is_some() || self.check(path, path, Access::Read).is_err()
+    }
+
+    fn rule_for(&self, path: &str) -> Option<&str> {
+        if path.is_empty() {
+            return None;
+        }
+        self.globs.matches(path).first().map(|index| self.sources[*index].as_str())
+    }
+}
+
+fn denied(rule: &str, reason: &str) -> ToolError {
+    ToolError::new(
+        ErrorCode::Denied,
+        format!("denied by {rule}: {reason}. Nothing was done; go on without it, or ask the user."),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, access: Access, allowed: bool) {
+        let mut patterns = default_deny_paths();
+        patterns.extend(["secrets/**", "private/", "*.pem", "conf/key.txt"].map(String::from));
+        let rules = DenyRules::new(&patterns).unwrap();
+        assert_eq!(rules.check(path, path, access).is_ok(), allowed, "{path} {access:?}");
+    }
+
+    #[test]
+    fn deny_rules_match_files_folders_and_any_case() {
+        for path in [".env", "a/b/.env", ".ENV", ".env.local", "a/id_rsa.pub", "x/id_ed25519", "secrets/a/b", "private"]
+            .iter()
+            .chain(&["a/private/b", "c.pem", "a/c.pem", "conf/key.txt", ".env/inner"])
+        {
+            check(path, Access::Read, false);
+            check(path, Access::Write, false);
+        }
+        for path in ["", "env", "a.env", "environment", "secrets", "x/secrets/a", "conf/key.txt2", "a/conf/key.txt"] {
+            check(path, Access::Read, true);
+            check(path, Access::Write, true);
+        }
+    }
+
+    #[test]
+    fn git_may_be_read_and_not_written() {
+        for path in [".git", ".git/config", "sub/.git", "sub/.GIT/hooks/x"] {
+            check(path, Access::Read, true);
+            check(path, Access::Write, false);
+        }
+        check(".gitignore", Access::Write, true);
+    }
+
+    #[test]
+    fn of_codeys_folder_only_output_and_skills_may_be_read() {
+        for (path, readable) in
+            [(".codey/sessions/x", false), (".codey/events.jsonl", false), (".Codey/config.toml", false)]
+                .iter()
+                .chain(&[(".codey", true), (".codey/output/x", true), (".codey/skills/a/SKILL.md", true)])
+        {
+            check(path, Access::Read, *readable);
+            check(path, Access::Write, false);
+        }
+        check("sub/.codey/x", Access::Write, true);
+    }
+
+    #[test]
+    fn a_broken_glob_is_an_error() {
+        assert!(DenyRules::new(&["a/[".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! Putting new content in the place of a file, all or nothing.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::unix::fs::fchown;
+
+use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
+use nix::fcntl::OFlag;
+use ulid::Ulid;
+
+/// New content that waits beside the file it will replace. Dropped before it is put in place, it leaves nothing.
+pub(crate) struct Replacement<'a> {
+    folder: &'a Dir,
+    /// `None` once it is in place.
+    temporary: Option<OsString>,
+}
+
+impl<'a> Replacement<'a> {
+    /// Writes `bytes` to the disk beside the target; mode and owner come from `model`.
+    pub(crate) fn prepare(folder: &'a Dir, bytes: &[u8], model: Option<&Metadata>) -> io::Result<Self> {
+        let name = OsString::from(format!(".codey-{}.tmp", Ulid::generate()));
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).custom_flags(OFlag::O_NOFOLLOW.bits());
+        if model.is_some() {
+            // Nobody else may look in before the real mode is set.
+            options.mode(0o600);
+        }
+        let file = folder.open_with(&name, &options)?;
+        let replacement = Self { folder, temporary: Some(name) };
+        fill(file, bytes, model)?;
+        Ok(replacement)
+    }
+
+    /// Takes the place of whatever `name` is.
+    pub(crate) fn replace(mut self, name: &OsStr) -> io::Result<()> {
+        let temporary = self.temporary.as_ref().expect("only this method and the next one take it");
+        self.folder.rename(temporary, self.folder, name)?;
+        self.temporary = None;
+        Ok(())
+    }
+
+    /// Becomes `name`; fails with [`io::ErrorKind::AlreadyExists`] if something appeared there meanwhile.
+    pub(crate) fn create(self, name: &OsStr) -> io::Result<()> {
+        let temporary = self.temporary.as_ref().expect("only this method and the one before take it");
+        // A rename would replace; a link never does.
+        match self.folder.hard_link(temporary, self.folder, name) {
+            Err(error) if is_unsupported(&error) => {}
+            result => return result,
+        }
+        // A disk without hard links: whoever makes the empty file first owns the name.
+        self.folder.open_with(name, OpenOptions::new().write(true).create_new(true))?;
+        self.replace(name)
+    }
+}
+
+impl Drop for Replacement<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = self.temporary.take() {
+            // What is lost is only tidiness: a stray file that says whose it is.
+            let _ = self.folder.remove_file(name);
+        }
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    // Linux says EPERM where the file system knows no hard links.
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied | io::ErrorKind::TooManyLinks)
+}
+
+fn fill(mut file: File, bytes: &[u8], model: Option<&Metadata>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(model) = model {
+        let ours = file.metadata()?;
+        if (ours.uid(), ours.gid()) != (model.uid(), model.gid()) {
+            // Only root may give files away; for everybody else the file becomes theirs, as with any editor.
+            let _ = fchown(&file, Some(model.uid()), Some(model.gid()));
+        }
+        file.set_permissions(Permissions::from_mode(model.mode() & 0o7777))?;
+    }
+    file.sync_all()
+}
+
+/// Whether two looks at a file saw the same version of the same file.
+pub(crate) fn same_version(one: &Metadata, other: &Metadata) -> bool {
+    let key = |metadata: &Metadata| {
+        let changed = (metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec());
+        (metadata.dev(), metadata.ino(), metadata.size(), changed)
+    };
+    key(one) == key(other)
+}

@@ -1,0 +1,321 @@
+//! From a path argument to a place in the workspace.
+//!
+//! Each component is opened from the handle of the folder before it, and never through a link: links are read and their
+//! targets walked in the same way. So the path that comes out is the one the handles stand for, the deny rules judge
+//! that path, and whatever is swapped meanwhile only makes a lookup fail.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt};
+use codey_protocol::{ErrorCode, RelPath};
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+
+use super::deny::Access;
+use super::{Workspace, file_error};
+use crate::ToolError;
+
+/// Links followed before a path counts as a loop; the number Linux uses.
+const MAX_LINKS: u32 = 40;
+
+/// Where something is or would be.
+pub(crate) struct Place {
+    /// The true path, without links.
+    pub(crate) path: RelPath,
+    /// Holds `name`, or the first of the missing folders.
+    pub(crate) folder: Dir,
+    /// Last component; `.` for the root.
+    pub(crate) name: OsString,
+    pub(crate) presence: Presence,
+}
+
+/// What is at a place.
+pub(crate) enum Presence {
+    /// Something, and never a link.
+    Present(Box<Metadata>),
+    /// Nothing; these folders are missing as well, outermost first.
+    Absent { folders: Vec<OsString> },
+}
+
+impl Place {
+    /// What is there.
+    ///
+    /// # Errors
+    /// Nothing is; the message names what differs only by case or by Unicode normalisation.
+    pub(crate) fn metadata(&self, shown: &str) -> Result<&Metadata, ToolError> {
+        match &self.presence {
+            Presence::Present(metadata) => Ok(metadata),
+            Presence::Absent { .. } => Err(self.not_found(shown)),
+        }
+    }
+
+    /// The error for a missing file.
+    pub(crate) fn not_found(&self, shown: &str) -> ToolError {
+        let hint = match self.lookalike() {
+            Some(name) => format!("{}; use that name exactly.", describe_lookalike(self.first_missing(), &name)),
+            None => "Look for it with glob.".to_owned(),
+        };
+        ToolError::new(ErrorCode::NotFound, format!("{shown} does not exist. {hint}"))
+    }
+
+    /// An existing entry that differs from the first missing component only by case or Unicode normalisation.
+    pub(crate) fn lookalike(&self) -> Option<String> {
+        let wanted = folded(self.first_missing().to_str()?);
+        // Other entries are no help, and a huge folder must not hold up an error text.
+        let entries = self.folder.entries().ok()?.take(10_000).flatten();
+        entries.map(|entry| entry.file_name()).find_map(|name| {
+            let name = name.to_str()?;
+            (folded(name) == wanted).then(|| name.to_owned())
+        })
+    }
+
+    /// The component that is not there: the outermost missing folder, or the file.
+    pub(crate) fn first_missing(&self) -> &OsStr {
+        match &self.presence {
+            Presence::Absent { folders } => folders.first().unwrap_or(&self.name),
+            Presence::Present(_) => &self.name,
+        }
+    }
+}
+
+/// Says how an existing name differs from the wanted one.
+pub(crate) fn describe_lookalike(wanted: &OsStr, existing: &str) -> String {
+    use unicode_normalization::UnicodeNormalization;
+    let wanted = wanted.to_string_lossy();
+    let how = if wanted.nfc().eq(existing.nfc()) {
+        "Unicode normalisation (composed or decomposed characters)"
+    } else {
+        "upper and lower case"
+    };
+    format!("there is {existing:?}, which differs only in {how}")
+}
+
+fn folded(name: &str) -> String {
+    use unicode_normalization::UnicodeNormalization;
+    name.nfc().flat_map(char::to_lowercase).nfc().collect()
+}
+
+/// Resolves an argument: relative to where relative paths start, or absolute inside the root.
+pub(super) fn resolve(workspace: &Workspace, path: &str, access: Access) -> Result<Place, ToolError> {
+    if path.contains('\0') {
+        return Err(ToolError::new(ErrorCode::InvalidArguments, "the path holds a NUL character, which no path can."));
+    }
+    let given = Path::new(path);
+    let parts = if given.is_absolute() {
+        inside_root(workspace, given).ok_or_else(|| outside(workspace, path))?
+    } else {
+        components(Path::new(workspace.cwd().as_str())).chain(components(given)).collect()
+    };
+    Walk { workspace, shown: path, access }.run(parts)
+}
+
+/// Resolves a path relative to the root.
+pub(super) fn resolve_from_root(workspace: &Workspace, path: &RelPath, access: Access) -> Result<Place, ToolError> {
+    Walk { workspace, shown: path.as_str(), access }.run(components(Path::new(path.as_str())).collect())
+}
+
+struct Walk<'a> {
+    workspace: &'a Workspace,
+    /// The argument, for messages.
+    shown: &'a str,
+    access: Access,
+}
+
+/// An open folder and the component it was opened by.
+struct Step {
+    name: OsString,
+    folder: Dir,
+}
+
+/// What one name in a folder is.
+enum Entry {
+    Missing,
+    Link(PathBuf),
+    Other(Box<Metadata>),
+}
+
+impl Walk<'_> {
+    fn run(&self, mut parts: VecDeque<OsString>) -> Result<Place, ToolError> {
+        // The path as given is judged before anything is looked up, so a denied name does not even tell if it exists.
+        if let Some(given) = lexical(&parts) {
+            self.workspace.deny().check(&given, self.shown, self.access)?;
+        }
+        let mut steps: Vec<Step> = Vec::new();
+        let mut links = 0;
+        while let Some(part) = parts.pop_front() {
+            if part == ".." {
+                if steps.pop().is_none() {
+                    parts = self.back_in(&parts)?;
+                }
+                continue;
+            }
+            let folder = steps.last().map_or(self.workspace.root(), |step| &step.folder);
+            match self.entry(folder, &part)? {
+                Entry::Missing if parts.iter().any(|rest| rest == "..") => return Err(self.missing_folder(&part)),
+                Entry::Missing => {
+                    let mut missing: Vec<OsString> = [part].into_iter().chain(parts).collect();
+                    let name = missing.pop().expect("the missing component itself was put in");
+                    return self.place(steps, name, Presence::Absent { folders: missing });
+                }
+                Entry::Link(target) => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(self.failed(&Errno::ELOOP.into()));
+                    }
+                    if target.is_absolute() {
+                        // The kernel refuses these below a handle, also those that lead back in.
+                        let inside = inside_root(self.workspace, &target);
+                        let inside = inside.ok_or_else(|| outside(self.workspace, self.shown))?;
+                        steps.clear();
+                        prepend(&mut parts, inside);
+                    } else {
+                        prepend(&mut parts, components(&target).collect());
+                    }
+                }
+                Entry::Other(metadata) if parts.is_empty() => {
+                    return self.place(steps, part, Presence::Present(metadata));
+                }
+                Entry::Other(metadata) if !metadata.is_dir() => return Err(self.not_a_folder(&part)),
+                Entry::Other(_) => {
+                    let opened = open_folder(folder, &part).map_err(|error| self.failed(&error))?;
+                    steps.push(Step { name: part, folder: opened });
+                }
+            }
+        }
+        // The path ended in `..` or in a link to a folder's parent, or is the root.
+        let name = steps.pop().map(|step| step.name);
+        let folder = steps.last().map_or(self.workspace.root(), |step| &step.folder);
+        let metadata = match &name {
+            Some(name) => folder.symlink_metadata(name),
+            None => folder.dir_metadata(),
+        };
+        let metadata = metadata.map_err(|error| self.failed(&error))?;
+        self.place(steps, name.unwrap_or_else(|| ".".into()), Presence::Present(Box::new(metadata)))
+    }
+
+    fn entry(&self, folder: &Dir, name: &OsStr) -> Result<Entry, ToolError> {
+        let metadata = match folder.symlink_metadata(name) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Missing),
+            Err(error) => return Err(self.failed(&error)),
+        };
+        if !metadata.is_symlink() {
+            return Ok(Entry::Other(Box::new(metadata)));
+        }
+        folder.read_link_contents(name).map(Entry::Link).map_err(|error| self.failed(&error))
+    }
+
+    /// Where `..` above the root and `parts` lead, if back inside.
+    fn back_in(&self, parts: &VecDeque<OsString>) -> Result<VecDeque<OsString>, ToolError> {
+        let mut path = self.workspace.root_path().join("..");
+        path.extend(parts);
+        inside_root(self.workspace, &path).ok_or_else(|| outside(self.workspace, self.shown))
+    }
+
+    fn place(&self, mut steps: Vec<Step>, name: OsString, presence: Presence) -> Result<Place, ToolError> {
+        let folders = match &presence {
+            Presence::Present(_) => &[][..],
+            Presence::Absent { folders } => folders,
+        };
+        let parts = steps.iter().map(|step| &step.name).chain(folders).chain([&name]).filter(|part| *part != ".");
+        let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+        self.workspace.deny().check(&path, self.shown, self.access)?;
+        let folder = match steps.pop() {
+            Some(step) => step.folder,
+            None => self.workspace.root().try_clone().map_err(|error| self.failed(&error))?,
+        };
+        Ok(Place { path: RelPath::new(path), folder, name, presence })
+    }
+
+    fn failed(&self, error: &io::Error) -> ToolError {
+        file_error(self.shown, "look up", error)
+    }
+
+    fn missing_folder(&self, part: &OsStr) -> ToolError {
+        let part = part.to_string_lossy();
+        ToolError::new(
+            ErrorCode::NotFound,
+            format!("{} does not exist: there is no folder {part}. Look for it with glob.", self.shown),
+        )
+    }
+
+    fn not_a_folder(&self, part: &OsStr) -> ToolError {
+        let part = part.to_string_lossy();
+        ToolError::new(
+            ErrorCode::NotFound,
+            format!("{} does not exist: {part} is a file and no folder. Look for it with glob.", self.shown),
+        )
+    }
+}
+
+/// Opens the folder `name` in `folder`, unless it is a link.
+pub(crate) fn open_folder(folder: &Dir, name: &OsStr) -> io::Result<Dir> {
+    let opened = folder.open_with(name, OpenOptions::new().read(true).custom_flags(FOLDER.bits()))?;
+    Ok(Dir::from_std_file(opened.into_std()))
+}
+
+// O_PATH: a folder may be passed through without the right to list it.
+#[cfg(target_os = "linux")]
+const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_PATH);
+#[cfg(not(target_os = "linux"))]
+const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW);
+
+/// The components of an absolute path below the root; `None` if it lies elsewhere. Components are compared, not text:
+/// `/tmp/abcdef` is not inside `/tmp/abc`.
+fn inside_root(workspace: &Workspace, path: &Path) -> Option<VecDeque<OsString>> {
+    let clean = lexical_absolute(path);
+    let roots = &workspace.inner.root_paths;
+    let direct = roots.iter().find_map(|root| path.strip_prefix(root).ok());
+    // With `..` still in it the direct rest may climb out and come back; the walk sees to that.
+    direct.or_else(|| roots.iter().find_map(|root| clean.strip_prefix(root).ok())).map(|rest| components(rest).collect())
+}
+
+fn lexical_absolute(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(clean.pop()),
+            Component::CurDir => {}
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => clean.push(component),
+        }
+    }
+    clean
+}
+
+/// The path with `..` taken off by the letter; `None` if it leaves the root that way.
+fn lexical(parts: &VecDeque<OsString>) -> Option<String> {
+    let mut clean: Vec<&OsStr> = Vec::new();
+    for part in parts {
+        if part == ".." {
+            clean.pop()?;
+        } else {
+            clean.push(part);
+        }
+    }
+    Some(clean.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"))
+}
+
+/// Normal components and `..`; nothing else matters once a path is known to be relative.
+fn components(path: &Path) -> impl Iterator<Item = OsString> + '_ {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    })
+}
+
+fn prepend(parts: &mut VecDeque<OsString>, mut front: VecDeque<OsString>) {
+    front.append(parts);
+    *parts = front;
+}
+
+fn outside(workspace: &Workspace, shown: &str) -> ToolError {
+    let root = workspace.root_path().display();
+    ToolError::new(
+        ErrorCode::OutsideRoot,
+        format!("{shown} leads outside the workspace {root}; nothing was done. Use a path inside it."),
+    )
+}
