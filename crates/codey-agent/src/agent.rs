@@ -204,7 +204,7 @@ pub(crate) struct Agent {
 #[derive(Clone, Debug)]
 pub(crate) struct Totals {
     pub(crate) usage: Usage,
-    /// `None` once a response of unknown price was in it.
+    /// `None` if a price is unknown.
     pub(crate) cost_usd: Option<f64>,
     pub(crate) turns: u32,
 }
@@ -265,7 +265,7 @@ impl Agent {
         let models = self.path.nodes().filter_map(|node| node.meta.model.as_ref());
         let price =
             self.binding.model.price.filter(|_| models.into_iter().all(|model| *model == self.binding.model.id));
-        let cost_usd = if earlier.usage.total() == 0 { Some(0.0) } else { price.map(|p| p.cost_usd(&earlier.usage)) };
+        let cost_usd = price.map(|price| price.cost_usd(&earlier.usage));
         Totals { usage: earlier.usage, cost_usd, turns: earlier.turns }
     }
 
@@ -318,7 +318,11 @@ impl Agent {
     async fn rewind(&mut self, to: NodeId) {
         let moved = self.session.set_head(Some(to)).and_then(|()| self.learn_from_lineage());
         match moved {
-            Ok(()) => self.emit_path().await,
+            Ok(()) => {
+                // Without it a resume would go on from the old head.
+                self.append_head().await;
+                self.emit_path().await;
+            }
             Err(error) => self.mail.warn("rewind_failed", &error.to_string()).await,
         }
     }

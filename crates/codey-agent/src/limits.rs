@@ -8,13 +8,14 @@ use codey_protocol::{Limit, Limits};
 pub(crate) struct Spent {
     pub(crate) turns: u32,
     pub(crate) usage: Usage,
-    /// `None` once a response of unknown price was in it.
+    /// `None` if a price is unknown.
     pub(crate) cost_usd: Option<f64>,
 }
 
 impl Spent {
-    pub(crate) fn nothing() -> Self {
-        Self { turns: 0, usage: Usage::default(), cost_usd: Some(0.0) }
+    /// Nothing yet, by a model of this price.
+    pub(crate) fn nothing(price: Option<Price>) -> Self {
+        Self { turns: 0, usage: Usage::default(), cost_usd: price.map(|_| 0.0) }
     }
 
     /// Counts a response, at the moment its usage arrives.

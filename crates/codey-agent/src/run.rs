@@ -41,7 +41,7 @@ impl Agent {
         self.mail.begin_run();
         self.mail.emit(Event::RunStart {}).await;
         let mut run = Run {
-            spent: Spent::nothing(),
+            spent: Spent::nothing(self.binding.model.price),
             waiting: prompt,
             text: String::new(),
             cut_in_a_row: 0,
@@ -303,8 +303,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Writes the line that session lists read.
-    async fn append_head(&mut self) {
+    /// Writes the line that session lists and a resume read.
+    pub(crate) async fn append_head(&mut self) {
         let title = self.session.totals().title.clone();
         if let Err(error) = self.session.append_head(&title, self.totals.turns, self.totals.usage) {
             self.mail.warn("session_not_written", &error.to_string()).await;

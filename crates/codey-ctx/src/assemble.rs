@@ -1,7 +1,7 @@
 //! From the path to a request that any provider accepts.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ const LOST_BEGINNING: &str = "[the beginning of this conversation was lost]";
 const NO_OUTPUT: &str = "(no output)";
 /// Stands for a picture that the model cannot take.
 const NO_IMAGE: &str = "[image left out: it cannot be sent to this model]";
+/// Number of the second call with an id.
+const FIRST_COPY: u32 = 2;
 /// User messages whose ends are cached. With the prefix that makes three marks; Anthropic allows four.
 const CACHED_MESSAGES: usize = 2;
 
@@ -73,8 +75,8 @@ struct Mended {
     run: Vec<Arc<Message>>,
     /// Calls of the last assistant message, as the path names them and as the request does.
     open: Vec<(CallId, CallId)>,
-    /// All call ids in the request.
-    used: HashSet<CallId>,
+    /// All call ids in the request, and the number that the next one like it gets.
+    used: HashMap<CallId, u32>,
 }
 
 impl Mended {
@@ -87,13 +89,15 @@ impl Mended {
         }
     }
 
-    fn end_assistant_run(&mut self, run: Vec<Arc<Message>>) {
-        if self.messages.is_empty() {
-            self.messages.push(Arc::new(Message::user(vec![Block::text(LOST_BEGINNING)])));
+    fn end_assistant_run(&mut self, mut run: Vec<Arc<Message>>) {
+        match self.messages.last().map(|message| message.role) {
+            None => self.messages.push(Arc::new(Message::user(vec![Block::text(LOST_BEGINNING)]))),
+            Some(Role::User) => {}
+            // The user's words in between were answers to nothing. The message before them has no calls.
+            Some(Role::Assistant) => run.splice(0..0, self.messages.pop()).for_each(drop),
         }
         for call in run.iter().flat_map(|message| &message.content).filter_map(called) {
-            let sent = self.unused_id(call);
-            self.used.insert(sent.clone());
+            let sent = self.unique_id(call);
             self.open.push((call.clone(), sent));
         }
         let renames = self.open.iter().any(|(call, sent)| call != sent);
@@ -142,23 +146,25 @@ impl Mended {
     }
 
     /// The id itself, or one made of it if it is in the request already: providers refuse an id that occurs twice.
-    fn unused_id(&self, call: &CallId) -> CallId {
+    fn unique_id(&mut self, call: &CallId) -> CallId {
         let mut id = call.clone();
-        for number in 2.. {
-            if !self.used.contains(&id) {
-                break;
-            }
+        while self.used.contains_key(&id) {
+            let number = self.used.entry(call.clone()).or_insert(FIRST_COPY);
             id = CallId::new(format!("{call}_{number}"));
+            *number += 1;
         }
+        self.used.insert(id.clone(), FIRST_COPY);
         id
     }
 }
 
-/// Whether a message begins with the results of these calls, in their order, and holds no others.
+/// Whether a message begins with the results of these calls, in their order and under their own names, and holds no
+/// others.
 fn answers_exactly(message: &Message, open: &[(CallId, CallId)]) -> bool {
-    let wanted = open.iter().map(|(call, sent)| (call == sent).then_some(call)).chain(std::iter::repeat(None));
-    message.content.len() >= open.len()
-        && message.content.iter().map(answered).zip(wanted).all(|(found, wanted)| found == wanted)
+    let Some((first, rest)) = message.content.split_at_checked(open.len()) else { return false };
+    first.iter().map(answered).eq(open.iter().map(|(call, _)| Some(call)))
+        && open.iter().all(|(call, sent)| call == sent)
+        && rest.iter().all(|block| answered(block).is_none())
 }
 
 fn join(mut run: Vec<Arc<Message>>) -> Arc<Message> {
@@ -207,7 +213,10 @@ fn fit(role: Role, block: &Block, images: bool) -> Option<Cow<'_, Block>> {
             let (id, name, invalid, opaque) = (id.clone(), name.clone(), invalid.clone(), opaque.clone());
             Some(Cow::Owned(Block::ToolUse { id, name, input: Value::Object(Map::new()), invalid, opaque }))
         }
-        (Role::Assistant, Block::Thinking { .. } | Block::Foreign { .. }) => Some(Cow::Borrowed(block)),
+        (Role::Assistant, Block::Thinking { text, opaque }) => {
+            (opaque.is_some() || !text.trim().is_empty()).then_some(Cow::Borrowed(block))
+        }
+        (Role::Assistant, Block::Foreign { .. }) => Some(Cow::Borrowed(block)),
         (Role::User, Block::ToolUse { .. } | Block::Thinking { .. } | Block::Foreign { .. })
         | (Role::Assistant, Block::ToolResult { .. }) => None,
     }

@@ -1,5 +1,6 @@
 //! Context files: what a project tells every agent that works in it.
 
+use std::cmp::Reverse;
 use std::io;
 
 use codey_llm::TokenEstimator;
@@ -46,28 +47,42 @@ pub fn context_files(
     options: &FileOptions,
 ) -> (Vec<ContextFile>, Vec<String>) {
     let mut warnings = Vec::new();
-    let mut found = Vec::new();
-    for (depth, folder) in folders(options).iter().enumerate() {
+    let mut found: Vec<Found> = Vec::new();
+    let folders = folders(options);
+    for (depth, folder) in folders.iter().enumerate() {
         for (rank, name) in options.names.iter().enumerate() {
-            let candidates = [Some(name.as_str()), (name == FALLBACK.0).then_some(FALLBACK.1)];
-            for path in candidates.into_iter().flatten().map(|name| folder.join(name).as_str().to_owned()) {
-                match read(&path) {
-                    Ok(None) => {}
-                    Ok(Some(content)) => {
-                        let text = decode(&content);
-                        if !text.trim().is_empty() {
-                            let bytes = content.len() as u64;
-                            found.push((ContextFile { path, text, bytes, cut: false }, (depth, rank)));
-                            break;
-                        }
-                    }
-                    Err(error) => warnings.push(format!("{path} is left out: {error}")),
-                }
-            }
+            let names = std::iter::once(name.as_str()).chain((name == FALLBACK.0).then_some(FALLBACK.1));
+            let file = names.into_iter().find_map(|name| {
+                let path = folder.join(name);
+                let file = load(path.as_str(), &mut read).unwrap_or_else(|error| {
+                    warnings.push(format!("{path} is left out: {error}"));
+                    None
+                })?;
+                let from_cwd = "../".repeat(folders.len() - 1 - depth) + name;
+                Some(Found { file, from_cwd, depth, rank })
+            });
+            // A fallback may also be named itself.
+            found.extend(file.filter(|new| found.iter().all(|old| old.file.path != new.file.path)));
         }
     }
     warnings.extend(cut_to_budget(&mut found, options.budget_tokens));
-    (found.into_iter().map(|(file, _)| file).filter(|file| !file.text.is_empty()).collect(), warnings)
+    (found.into_iter().map(|found| found.file).filter(|file| !file.text.is_empty()).collect(), warnings)
+}
+
+struct Found {
+    file: ContextFile,
+    /// Its path as tools of the agent take it.
+    from_cwd: String,
+    depth: usize,
+    rank: usize,
+}
+
+/// The file at `path`; `None` if there is none or it says nothing.
+fn load(path: &str, read: &mut impl FnMut(&str) -> io::Result<Option<Vec<u8>>>) -> io::Result<Option<ContextFile>> {
+    let Some(content) = read(path)? else { return Ok(None) };
+    let text = decode(&content);
+    let file = ContextFile { path: path.to_owned(), text, bytes: content.len() as u64, cut: false };
+    Ok(Some(file).filter(|file| !file.text.trim().is_empty()))
 }
 
 /// The folders to look in, the root first.
@@ -99,27 +114,22 @@ fn decode(content: &[u8]) -> String {
 }
 
 /// Cuts files until all fit. A file of which nothing is left has an empty text.
-fn cut_to_budget(found: &mut [(ContextFile, (usize, usize))], budget: u64) -> Vec<String> {
+fn cut_to_budget(found: &mut [Found], budget: u64) -> Vec<String> {
     let mut warnings = Vec::new();
-    let mut order: Vec<usize> = (0..found.len()).collect();
-    order.sort_by_key(|index| {
-        let (depth, rank) = found[*index].1;
-        (depth, std::cmp::Reverse(rank))
-    });
-    let mut total: u64 = found.iter().map(|(file, _)| tokens(&file.text)).sum();
-    for index in order {
+    let mut total: u64 = found.iter().map(|found| tokens(&found.file.text)).sum();
+    let mut order: Vec<&mut Found> = found.iter_mut().collect();
+    order.sort_by_key(|found| (found.depth, Reverse(found.rank)));
+    for Found { file, from_cwd, .. } in order {
         if total <= budget {
             break;
         }
-        let file = &mut found[index].0;
-        let before = tokens(&file.text);
-        file.text = head(file, budget.saturating_sub(total - before));
+        let others = total - tokens(&file.text);
+        file.text = head(&file.text, from_cwd, budget.saturating_sub(others));
         file.cut = true;
-        total = total - before + tokens(&file.text);
-        let kept = if file.text.is_empty() {
-            "is left out".to_owned()
-        } else {
-            format!("is cut to {} bytes", file.text.len())
+        total = others + tokens(&file.text);
+        let kept = match file.text.len() {
+            0 => "is left out".to_owned(),
+            bytes => format!("is cut to {bytes} bytes"),
         };
         let why = format!("context files may take {budget} tokens (context.max_tokens)");
         warnings.push(format!("{} ({} bytes) {kept}: {why}", file.path, file.bytes));
@@ -131,20 +141,22 @@ fn tokens(text: &str) -> u64 {
     if text.is_empty() { 0 } else { TokenEstimator::default().tokens(weight(text)) }
 }
 
-/// As many whole lines from the file's beginning as `budget` tokens hold, and a line that says so; nothing if not even
-/// one fits. A line is cut only if it is the first and too long by itself.
-fn head(file: &ContextFile, budget: u64) -> String {
+/// As many whole lines from the beginning as `budget` tokens hold, and a line that says so; nothing if not even one
+/// fits. A line is cut only if it is the first and too long by itself.
+fn head(text: &str, path: &str, budget: u64) -> String {
     let with_marker = |end: usize| {
-        let text = &file.text[..end];
-        let newline = if text.ends_with('\n') { "" } else { "\n" };
-        format!("{text}{newline}[cut: {end} of {} bytes shown; read {} for the rest]\n", file.text.len(), file.path)
+        let kept = &text[..end];
+        let newline = if kept.ends_with('\n') { "" } else { "\n" };
+        format!("{kept}{newline}[cut: {end} of {} bytes shown; read {path} for the rest]\n", text.len())
     };
     // The more is kept, the more tokens it takes, so the last end that fits can be searched for.
     let last_fit = |ends: Vec<usize>| {
         let fitting = ends.partition_point(|end| tokens(&with_marker(*end)) <= budget);
         fitting.checked_sub(1).map(|last| ends[last])
     };
-    let line_ends = file.text.match_indices('\n').map(|(index, _)| index + 1).collect();
-    let char_ends = || file.text.char_indices().map(|(index, _)| index).skip(1).collect();
+    // No token has so many bytes: there is no need to look at the rest of a huge file.
+    let limit = text.floor_char_boundary(usize::try_from(budget.saturating_mul(8)).unwrap_or(usize::MAX));
+    let line_ends = text[..limit].match_indices('\n').map(|(index, _)| index + 1).collect();
+    let char_ends = || text[..limit].char_indices().map(|(index, _)| index).skip(1).collect();
     last_fit(line_ends).or_else(|| last_fit(char_ends())).map(with_marker).unwrap_or_default()
 }

@@ -3,13 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use codey_llm::{Block, CallId, Message, Role, bytes_in_tokens_of};
+use codey_llm::{Block, CallId, Message, bytes_in_tokens_of};
 use codey_protocol::{NodeId, Observed};
 use codey_session::{Node, NodeKind};
 use serde_json::Value;
 
 /// A pruned result keeps a body up to this size. Source: contract section 7.
 const KEPT_RESULT_BYTES: usize = 2 * 1024;
+/// Longest label; models sometimes put a whole text where a path should be.
+const LABEL_CHARS: usize = 200;
 /// Arguments that name the file a call is about; the second is an alias that models use.
 const PATH_ARGUMENTS: [&str; 2] = ["path", "file_path"];
 
@@ -104,18 +106,6 @@ impl PathState {
         self.items.iter().map(|item| &item.node)
     }
 
-    /// Calls of the newest assistant message that have no result yet, in their order.
-    pub fn open_calls(&self) -> Vec<CallId> {
-        let newest_first = || self.messages().rev().map(|message| &**message);
-        let results = newest_first().take_while(|message| message.role == Role::User);
-        let answered: HashSet<&CallId> = results.flat_map(|message| &message.content).filter_map(answered).collect();
-        let speakers = newest_first().skip_while(|message| message.role == Role::User);
-        let mut asking: Vec<&Message> = speakers.take_while(|message| message.role == Role::Assistant).collect();
-        asking.reverse();
-        let calls = asking.into_iter().flat_map(|message| &message.content).filter_map(called);
-        calls.filter(|call| !answered.contains(call)).cloned().collect()
-    }
-
     pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         self.items.iter().map(|item| &item.message)
     }
@@ -134,7 +124,7 @@ impl PathState {
             if let Block::ToolUse { id, name, input, .. } = block {
                 let file = PATH_ARGUMENTS.iter().find_map(|argument| input.get(argument).and_then(Value::as_str));
                 let label = file.map_or_else(|| name.clone(), |file| format!("{name} {file}"));
-                self.labels.insert(id.clone(), label);
+                self.labels.insert(id.clone(), label.chars().take(LABEL_CHARS).collect());
             }
         }
     }
@@ -185,8 +175,8 @@ fn stubbed(message: &Message, labels: &HashMap<CallId, String>) -> Option<Messag
         let Block::ToolResult { call, content, is_error } = block else { return None };
         let size = size(content);
         let label = labels.get(call).map_or("result", String::as_str);
-        let again = if label.contains(' ') { "read the file again" } else { "call it again" };
-        let text = format!("[{label}: {size} bytes left out to save context; {again} if you need it]");
+        let again = if label.starts_with("read ") { "read the file again" } else { "call it again" };
+        let text = format!("[{label}: {size} bytes left out to save context; {again} if you need them]");
         let stub = Block::ToolResult { call: call.clone(), content: vec![Block::text(text)], is_error: *is_error };
         (size > KEPT_RESULT_BYTES).then_some(stub)
     };

@@ -42,7 +42,7 @@ the task is done.
 
 - Look before you change anything: find the places that matter and read them.
 - Make the smallest change that solves the task, in the style of the code around it. Leave the rest alone.
-- Then check it: run the tests or the build that cover it, and mend what you broke.
+- Then check it: run the tests or the build that cover it, and fix what you broke.
 - Report truthfully. Name the commands you ran and what came of them. Never claim a result you have not seen; if a \
 check failed or was not run, say so.
 - A failed call says what is wrong and what to do next. Do that; do not repeat the same call.
@@ -50,14 +50,14 @@ check failed or was not run, say so.
 so at the end.";
 
 const RESPONSE: &str = "\
-Keep texts between calls to a line. When you are done, or truly cannot go on, finish with a short summary: what you \
+Between calls say at most a line. When you are done, or truly cannot go on, finish with a short summary: what you \
 changed, how it was checked, what is left. Name places as path:line.";
 
 /// Guidance that is given when all the tools it is about are there.
 const TOOL_GUIDANCE: &[(&[&str], &str)] = &[
     (&["read", "edit"], "Read a file before you edit it, and again if it changed since."),
     (&["edit", "write"], "Change files with edit; write is for new files and complete rewrites."),
-    (&["grep", "bash"], "Search with grep and glob rather than with bash."),
+    (&["grep", "glob", "bash"], "Search with grep and glob rather than with bash."),
     (&["read", "grep"], "Calls that only look run together: send those you need in one message."),
     (&["bash"], "bash keeps nothing between calls and has no terminal and no input: use options that ask nothing."),
     (&["todo"], "Keep a todo list for work of three steps or more; skip it for less."),

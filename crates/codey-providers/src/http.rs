@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -28,6 +29,10 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// Most bytes of a model list. The largest in use is that of an aggregator, about a tenth of it.
 const MAX_MODEL_LIST: usize = 16 << 20;
+
+/// What to do on a machine that trusts nobody, a bare container say.
+const NO_CERTIFICATES: &str =
+    "Install the package ca-certificates, or set SSL_CERT_FILE to a PEM file of trusted certificates.";
 
 /// An endpoint with its client.
 pub(crate) struct Connection {
@@ -107,7 +112,10 @@ impl Connection {
         let client = match self.client.get() {
             Some(client) => client,
             None => {
-                let client = build_client(&self.options, &url).map_err(|reason| self.unusable(&reason))?;
+                let client = build_client(&self.options, &url).map_err(|problem| match problem {
+                    ClientProblem::CaFile(reason) => self.unusable(&reason),
+                    ClientProblem::Start(reason) => failure::with_hint(self.unusable(&reason), NO_CERTIFICATES),
+                })?;
                 self.client.get_or_init(|| client)
             }
         };
@@ -137,7 +145,7 @@ async fn fetch_models(connection: &Connection, timeout: Duration) -> Result<Vec<
     let response = sent.map_err(|error| no_response(&place, &error, &connection.options))?;
     let head = head_of(&response);
     let body = response.bytes_stream().map_err(|error| Box::new(error) as _).boxed();
-    let body = read_whole(body, MAX_MODEL_LIST).await;
+    let body = read_whole(body, MAX_MODEL_LIST, timeout).await;
     if head.status != 200 {
         return Err(failure::refused(&place, &head, &body));
     }
@@ -228,7 +236,13 @@ fn secret_value(value: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-fn build_client(options: &EndpointOptions, url: &Url) -> Result<Client, String> {
+/// Why there is no client.
+enum ClientProblem {
+    CaFile(String),
+    Start(String),
+}
+
+fn build_client(options: &EndpointOptions, url: &Url) -> Result<Client, ClientProblem> {
     let mut builder = Client::builder()
         .user_agent(concat!("codey/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(options.connect_timeout)
@@ -244,22 +258,21 @@ fn build_client(options: &EndpointOptions, url: &Url) -> Result<Client, String> 
         // Certificates play no part, so a machine without any can still reach a local server.
         builder = builder.tls_certs_only([]);
     } else if let Some(file) = &options.ca_file {
-        let shown = file.display();
-        let pem = fs::read(file).map_err(|error| format!("cannot read ca_file {shown}: {error}"))?;
-        let certificates =
-            Certificate::from_pem_bundle(&pem).map_err(|_| format!("ca_file {shown} holds no PEM certificates"))?;
-        if certificates.is_empty() {
-            return Err(format!("ca_file {shown} holds no PEM certificates"));
-        }
-        builder = builder.tls_certs_merge(certificates);
+        builder = builder.tls_certs_merge(read_certificates(file).map_err(ClientProblem::CaFile)?);
     }
-    builder.build().map_err(|error| {
-        let reason = root_cause(&error);
-        format!(
-            "the HTTPS client cannot start: {reason}; install the package ca-certificates or set SSL_CERT_FILE to a PEM \
-             file of trusted certificates"
-        )
-    })
+    builder
+        .build()
+        .map_err(|error| ClientProblem::Start(format!("the HTTPS client cannot start: {}", root_cause(&error))))
+}
+
+fn read_certificates(file: &Path) -> Result<Vec<Certificate>, String> {
+    let shown = file.display();
+    let pem = fs::read(file).map_err(|error| format!("cannot read ca_file {shown}: {error}"))?;
+    let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
+    if certificates.is_empty() {
+        return Err(format!("ca_file {shown} holds no PEM certificates"));
+    }
+    Ok(certificates)
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -303,7 +316,7 @@ pub(crate) fn broken(place: &Place, error: &(dyn StdError + 'static), idle_timeo
     let reason = root_cause(error);
     let lower = chain_text(error).to_ascii_lowercase();
     if lower.contains("certificate") {
-        let said = format!("the certificate of {url} is not trusted: {reason}");
+        let said = format!("the certificate of {url} is not accepted: {reason}");
         let hint = "If a company proxy or a private CA signs it, name its PEM file in ca_file of the endpoint or in SSL_CERT_FILE.";
         return network(place, said, hint);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use codey_llm::StreamEvent;
 use futures::stream::{self, Stream, StreamExt as _};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::decode::{Decoder, Fault, Progress};
 use crate::failure::{self, Failure, Head};
@@ -16,7 +16,7 @@ use crate::sse::{Body, BodyError, Events};
 
 /// How much of an error body is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
-/// How long token counts may come after the end mark.
+/// How long what is not the answer may take: token counts after the end mark, the body of an error.
 const TAIL_WAIT: Duration = Duration::from_secs(5);
 /// How long the end of a body may take once everything in it was read. A connection whose body was read to the end is
 /// used again; waiting longer would hold up the answer.
@@ -75,12 +75,12 @@ impl Reader {
     /// Decides by the head whether the body is a stream.
     async fn judge(&mut self, body: Body) -> Result<(), Failure> {
         if self.head.status != 200 {
-            let body = read_whole(body, MAX_ERROR_BODY).await;
+            let body = read_whole(body, MAX_ERROR_BODY, TAIL_WAIT).await;
             return Err(failure::refused(&self.place, &self.head, &body));
         }
         let other = ["json", "html", "xml"].iter().any(|kind| self.head.content_type.contains(kind));
         if other && !self.head.content_type.contains("event-stream") {
-            let body = read_whole(body, MAX_ERROR_BODY).await;
+            let body = read_whole(body, MAX_ERROR_BODY, TAIL_WAIT).await;
             return Err(failure::no_stream(&self.place, &body));
         }
         self.source = Source::Events(Events::new(body));
@@ -146,11 +146,13 @@ impl Reader {
     }
 }
 
-/// The first `limit` bytes of a body. What cannot be read is left out: the status says enough.
-pub(crate) async fn read_whole(mut body: Body, limit: usize) -> Vec<u8> {
+/// The first `limit` bytes of a body, or what came of it within `patience`. A body that cannot be read on is as good as
+/// ended: the status says enough.
+pub(crate) async fn read_whole(mut body: Body, limit: usize, patience: Duration) -> Vec<u8> {
+    let deadline = Instant::now() + patience;
     let mut bytes = Vec::new();
     while bytes.len() < limit
-        && let Some(Ok(chunk)) = body.next().await
+        && let Ok(Some(Ok(chunk))) = timeout_at(deadline, body.next()).await
     {
         let room = limit - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);

@@ -1,7 +1,6 @@
 //! Bytes to server-sent events.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,27 +15,18 @@ pub(crate) const MAX_EVENT: usize = 16 << 20;
 const KEPT_HEAD: usize = 1_024;
 
 /// Why a body cannot be read on.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
     /// The connection failed.
+    #[error(transparent)]
     Read(Box<dyn StdError + Send + Sync>),
     /// An event is larger than [`MAX_EVENT`].
+    #[error("an event is larger than {MAX_EVENT} bytes")]
     TooLarge,
     /// The bytes are not UTF-8.
+    #[error("the stream is not UTF-8")]
     NotUtf8,
 }
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read(error) => write!(f, "{error}"),
-            Self::TooLarge => write!(f, "an event is larger than {MAX_EVENT} bytes"),
-            Self::NotUtf8 => f.write_str("the stream is not UTF-8"),
-        }
-    }
-}
-
-impl StdError for BodyError {}
 
 /// A response body; ends at its first error.
 pub(crate) type Body = BoxStream<'static, Result<Bytes, Box<dyn StdError + Send + Sync>>>;

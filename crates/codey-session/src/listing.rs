@@ -72,7 +72,7 @@ pub fn find(dir: &Path, id_or_prefix: &str) -> Result<Ulid, SessionError> {
 /// Reads a whole session, also while someone else writes it.
 ///
 /// # Errors
-/// Those of [`crate::Session::open`], except that a lock and another root do not matter.
+/// [`SessionError::Newer`], [`SessionError::Damaged`] when there is no header, or [`SessionError::Read`].
 pub fn view(dir: &Path, id: Ulid) -> Result<SessionView, SessionError> {
     let path = path_of(dir, id);
     let file = open_to_read(&path)?;

@@ -93,7 +93,8 @@ impl Session {
 
     /// Opens a stored session to go on with it, and says what of the file had to be left out.
     ///
-    /// `start` says where it is opened. Its other parts count only if not even the header was stored whole.
+    /// `start` says where it is opened. Its other parts count only if not even the header was stored whole; then the
+    /// header is written anew.
     ///
     /// # Errors
     /// [`SessionError::NotFound`], [`SessionError::InUse`], [`SessionError::OtherRoot`], [`SessionError::Newer`],

@@ -2,8 +2,16 @@
 
 mod bash;
 mod content_kind;
+mod diff;
+mod edit;
+mod glob;
+mod grep;
+mod line_ending;
 mod read;
+mod search;
 mod stop;
+mod target;
+mod write;
 
 use std::sync::Arc;
 
@@ -13,7 +21,14 @@ use crate::{ToolSet, Typed};
 
 /// The built-in tools, in the order the model is told of them.
 pub fn builtin_tools() -> ToolSet {
-    vec![Arc::new(Typed::new(read::Read)), Arc::new(Typed::new(bash::Bash))]
+    vec![
+        Arc::new(Typed::new(read::Read)),
+        Arc::new(Typed::new(glob::Glob)),
+        Arc::new(Typed::new(grep::Grep)),
+        Arc::new(Typed::new(edit::Edit)),
+        Arc::new(Typed::new(write::Write)),
+        Arc::new(Typed::new(bash::Bash)),
+    ]
 }
 
 /// A result of one text.

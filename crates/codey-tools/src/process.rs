@@ -93,10 +93,8 @@ pub(crate) enum End {
 pub(crate) enum Background {
     /// Nothing that is known of.
     Nothing,
-    /// So many processes.
-    Processes(usize),
-    /// Something; this system does not say how many.
-    Something,
+    /// Processes; `None` where this system does not say how many.
+    Processes(Option<usize>),
 }
 
 /// Runs `shell` to its end and gives its output to `sink` as it comes.

@@ -23,7 +23,7 @@ pub(crate) use deny::{Access, DenyRules};
 pub(crate) use ledger::Standing;
 use ledger::Ledger;
 pub(crate) use replace::{Replacement, same_version};
-pub(crate) use resolve::{Place, Presence};
+pub(crate) use resolve::{Place, Presence, describe_lookalike, open_folder};
 
 use crate::ToolError;
 use crate::process::Leftovers;

@@ -114,7 +114,9 @@ impl Decoder {
         }
         let mut events = Vec::new();
         self.close_prose(&mut events);
-        for mut call in std::mem::take(&mut self.calls) {
+        let calls = std::mem::take(&mut self.calls);
+        let has_calls = !calls.is_empty();
+        for mut call in calls {
             if call.claimed.is_none() {
                 self.begin(&mut call, &mut events);
             }
@@ -122,10 +124,9 @@ impl Decoder {
             push_delta(call.index, rest, &mut events);
             let opaque = call.extra.map(|extra| self.opaque(&extra));
             events.push(StreamEvent::BlockStop { index: call.index, opaque });
-            self.calls.push(Call { extra: None, ..call });
         }
         let reason = self.finish.take().unwrap_or_default();
-        events.push(done(self.stop_reason(&reason), self.usage));
+        events.push(done(self.stop_reason(&reason, has_calls), self.usage));
         Ok(events)
     }
 
@@ -291,8 +292,7 @@ impl Decoder {
         Opaque { provider: self.origin.provider.clone(), model: self.origin.model.clone(), raw }
     }
 
-    fn stop_reason(&self, reason: &str) -> StopReason {
-        let has_calls = !self.calls.is_empty();
+    fn stop_reason(&self, reason: &str, has_calls: bool) -> StopReason {
         match reason {
             _ if self.has_refused => StopReason::Refusal { category: None },
             "length" => StopReason::MaxTokens,

@@ -1,8 +1,7 @@
 //! A disk that takes half a record.
 
-use std::env;
 use std::fs;
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 
 use codey_llm::{Block, Message};
@@ -10,27 +9,18 @@ use codey_protocol::Meta;
 use codey_session::{NodeKind, Session, SessionError};
 use ulid::Ulid;
 
-use crate::{Place, start, texts};
-
-const DIR: &str = "CODEY_SESSION_TEST_DIR";
-const NAME: &str = "full_disk::a_record_that_the_disk_takes_half_of_is_cut_off_again";
+use crate::{Place, child_dir, rerun, start, texts};
 
 /// Runs itself in a process whose files may not grow beyond a few kilobytes: the write that crosses the limit is cut
 /// short by the kernel, as on a full disk.
 #[test]
 fn a_record_that_the_disk_takes_half_of_is_cut_off_again() {
-    if let Some(dir) = env::var_os(DIR) {
-        return fill(dir.as_ref());
+    if let Some(dir) = child_dir() {
+        return fill(&dir);
     }
     let place = Place::new();
-    let status = Command::new("bash")
-        .args(["-c", r#"trap "" XFSZ; ulimit -f 16; exec "$0" --exact "$1" --nocapture"#])
-        .arg(env::current_exe().unwrap())
-        .arg(NAME)
-        .env(DIR, &place.dir)
-        .status()
-        .unwrap();
-    assert!(status.success());
+    let name = "full_disk::a_record_that_the_disk_takes_half_of_is_cut_off_again";
+    rerun(name, r#"trap "" XFSZ; ulimit -f 16"#, &place.dir);
 
     let id: Ulid = codey_session::latest(&place.dir).unwrap().unwrap();
     let (mut session, warnings) = place.open(id).unwrap();
@@ -45,7 +35,7 @@ fn record() -> NodeKind {
     NodeKind::Message(Arc::new(Message::user(vec![Block::text("x".repeat(3_500))])))
 }
 
-fn fill(dir: &std::path::Path) {
+fn fill(dir: &Path) {
     let mut session = Session::create(dir, start());
     let file = dir.join(format!("{}.jsonl", session.id()));
     let mut whole = 0;

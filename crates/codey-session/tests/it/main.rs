@@ -8,8 +8,10 @@ mod lock;
 mod store;
 mod tree;
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use codey_llm::{Block, Message};
@@ -75,6 +77,26 @@ fn append(session: &mut Session, message: Message) -> Arc<Node> {
 fn texts(session: &Session) -> Vec<String> {
     session.lineage().unwrap().iter().filter_map(|node| node.message()).map(|message| message.text()).collect()
 }
+
+/// Runs one test of this crate again, in a process that `setup`, a line of bash, has prepared. There it finds `dir` in
+/// [`child_dir`].
+fn rerun(test: &str, setup: &str, dir: &Path) {
+    let status = Command::new("bash")
+        .args(["-c", &format!(r#"{setup}; exec "$0" --exact "$1" --nocapture"#)])
+        .arg(env::current_exe().unwrap())
+        .arg(test)
+        .env(CHILD_DIR, dir)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// The folder to work in, if this is a process that [`rerun`] started.
+fn child_dir() -> Option<PathBuf> {
+    env::var_os(CHILD_DIR).map(PathBuf::from)
+}
+
+const CHILD_DIR: &str = "CODEY_SESSION_TEST_DIR";
 
 fn names_in(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> =

@@ -11,20 +11,28 @@ use codey_session::{NodeKind, Session, SessionError, SetRecord};
 use serde_json::Value;
 use ulid::Ulid;
 
-use crate::{Place, append, names_in, say, start, texts};
+use crate::{Place, append, child_dir, names_in, rerun, say, start, texts};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
 #[test]
-fn perm_18_folders_are_0700_and_files_0600_from_the_start() {
-    let place = Place::new();
-    let mut session = Session::create(&place.dir, start());
-    say(&mut session, 0, "hi");
-    let lock = place.dir.join(format!("{}.lock", session.id()));
-    let found = [place.dir.parent().unwrap(), &place.dir, &place.file(session.id()), &lock].map(mode);
-    assert_eq!(found, [0o700, 0o700, 0o600, 0o600]);
+fn perm_18_folders_are_0700_and_files_0600_under_any_umask() {
+    if let Some(dir) = child_dir() {
+        let mut session = Session::create(&dir, start());
+        say(&mut session, 0, "hi");
+        let [file, lock] = ["jsonl", "lock"].map(|end| dir.join(format!("{}.{end}", session.id())));
+        let found = [dir.parent().unwrap(), &dir, &file, &lock].map(mode);
+        assert_eq!(found, [0o700, 0o700, 0o600, 0o600]);
+        return;
+    }
+    for umask in ["000", "022", "077"] {
+        let name = "store::perm_18_folders_are_0700_and_files_0600_under_any_umask";
+        let place = Place::new();
+        rerun(name, &format!("umask {umask}"), &place.dir);
+        assert_eq!(names_in(&place.dir).len(), 1, "the test ran there");
+    }
 }
 
 #[test]

@@ -194,9 +194,9 @@ fn finished(
     };
     let running = match background {
         Background::Nothing => String::new(),
-        Background::Processes(1) => ", still running in background: 1 process".to_owned(),
-        Background::Processes(count) => format!(", still running in background: {count} processes"),
-        Background::Something => ", still running in background".to_owned(),
+        Background::Processes(Some(1)) => ", still running in background: 1 process".to_owned(),
+        Background::Processes(Some(count)) => format!(", still running in background: {count} processes"),
+        Background::Processes(None) => ", still running in background".to_owned(),
     };
     if exit != Some(0) || !running.is_empty() {
         lines.push_str(&format!("\n[{status}{running}]"));

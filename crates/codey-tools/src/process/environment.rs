@@ -42,7 +42,9 @@ pub(super) fn prepare(command: &mut Command, hidden: &[String], mark: &str) {
             command.env_remove(name);
         }
     }
-    UNSET.iter().for_each(|name| drop(command.env_remove(name)));
+    for name in UNSET {
+        command.env_remove(name);
+    }
     command.envs(SET);
     let mark = match std::env::var(MARK) {
         Ok(outer) => format!("{outer}:{mark}"),

@@ -48,7 +48,7 @@ mod imp {
         });
         match found.await.len() {
             0 => Background::Nothing,
-            count => Background::Processes(count),
+            count => Background::Processes(Some(count)),
         }
     }
 
@@ -116,7 +116,7 @@ mod imp {
 
     pub(super) async fn count(leader: Pid, _mark: String) -> Background {
         match nix::sys::signal::killpg(leader, None) {
-            Ok(()) => Background::Something,
+            Ok(()) => Background::Processes(None),
             Err(_) => Background::Nothing,
         }
     }

@@ -54,6 +54,24 @@ impl DenyRules {
                 ));
             }
         }
+        check_owner(path, shown, access)
+    }
+
+    /// Whether a walk leaves out this entry (and, if it is a folder, all below it). Folders above it were asked before.
+    pub(crate) fn hides(&self, path: &str) -> bool {
+        self.rule_for(path).is_some() || check_owner(path, path, Access::Read).is_err()
+    }
+
+    fn rule_for(&self, path: &str) -> Option<&str> {
+        if path.is_empty() {
+            return None;
+        }
+        self.globs.matches(path).first().map(|index| self.sources[*index].as_str())
+    }
+}
+
+/// Refuses what belongs to git or to Codey.
+fn check_owner(path: &str, shown: &str, access: Access) -> Result<(), ToolError> {
         let mut parts = path.split('/');
         if parts.next().is_some_and(|first| first.eq_ignore_ascii_case(".codey")) {
             let readable = access == Access::Read
@@ -70,19 +88,6 @@ impl DenyRules {
         }
         Ok(())
     }
-
-    /// Whether a walk leaves out this entry (and, if it is a folder, all below it). Folders above it were asked before.
-    pub(crate) fn hides(&self, path: &str) -> bool {
-        self.rule_for(path).is_some() || self.check(path, path, Access::Read).is_err()
-    }
-
-    fn rule_for(&self, path: &str) -> Option<&str> {
-        if path.is_empty() {
-            return None;
-        }
-        self.globs.matches(path).first().map(|index| self.sources[*index].as_str())
-    }
-}
 
 fn denied(rule: &str, reason: &str) -> ToolError {
     ToolError::new(

@@ -54,11 +54,14 @@ impl Place {
 
     /// The error for a missing file.
     pub(crate) fn not_found(&self, shown: &str) -> ToolError {
-        let hint = match self.lookalike() {
-            Some(name) => format!("{}; use that name exactly.", describe_lookalike(self.first_missing(), &name)),
-            None => "Look for it with glob.".to_owned(),
+        let text = match self.lookalike() {
+            Some(name) => {
+                let how = describe_lookalike(self.first_missing(), &name);
+                format!("{shown} does not exist; {how}. Use that name exactly.")
+            }
+            None => format!("{shown} does not exist. Look for it with glob."),
         };
-        ToolError::new(ErrorCode::NotFound, format!("{shown} does not exist. {hint}"))
+        ToolError::new(ErrorCode::NotFound, text)
     }
 
     /// An existing entry that differs from the first missing component only by case or Unicode normalisation.

@@ -42,11 +42,13 @@ pub(super) fn replace(content: &[u8], old: &str, new: &str, all: bool) -> Result
         None => (&[][..], content),
     };
     let (old, new) = if mark.is_empty() { (old, new) } else { (without_mark(old), without_mark(new)) };
-    let places = find(body, old);
+    let haystack = Haystack::new(body, old);
+    let found = haystack.find(old);
+    let places: Vec<Range<usize>> = found.iter().map(|place| haystack.original(place)).collect();
     let lines = lines_of(body, &places);
     match places.len() {
         0 => return Err(Miss::Nowhere),
-        1 if !all && has_overlapping(body, old, &places[0]) => {
+        1 if !all && haystack.has_overlapping(old, &found[0]) => {
             let again = lines.iter().chain(&lines).copied().collect();
             return Err(Miss::Ambiguous { count: 2, lines: again });
         }
@@ -77,34 +79,9 @@ fn fitted<'a>(new: &'a str, body: &[u8], place: &Range<usize>) -> Cow<'a, str> {
     }
 }
 
-/// All places of `old`, none overlapping another.
-pub(super) fn find(body: &[u8], old: &str) -> Vec<Range<usize>> {
-    let may_be_crlf = old.contains('\n') && !old.contains('\r') && body.windows(2).any(|pair| pair == b"\r\n");
-    if !may_be_crlf {
-        return find_exact(body, old);
-    }
-    let stripped = Stripped::of(body);
-    find_exact(&stripped.bytes, old).iter().map(|place| stripped.original(place)).collect()
-}
-
-fn find_exact(body: &[u8], old: &str) -> Vec<Range<usize>> {
-    let mut places = Vec::new();
-    let mut start = 0;
-    // A text in UTF-8 can only lie inside what is valid UTF-8: no part of it can begin or end a broken sequence.
-    for chunk in body.utf8_chunks() {
-        let valid = chunk.valid();
-        places.extend(valid.match_indices(old).map(|(at, _)| start + at..start + at + old.len()));
-        start += valid.len() + chunk.invalid().len();
-    }
-    places
-}
-
-/// Whether `old` also lies across the end of its one place (`aa` in `aaa`): then which one is meant is not clear.
-fn has_overlapping(body: &[u8], old: &str, place: &Range<usize>) -> bool {
-    let Some(first) = old.chars().next() else { return false };
-    let from = place.start + first.len_utf8();
-    let to = body.len().min(place.end + old.len());
-    from < to && find(&body[from..to], old).iter().any(|other| from + other.start < place.end)
+/// Whether `old` is anywhere in `body`.
+pub(super) fn occurs(body: &[u8], old: &str) -> bool {
+    !Haystack::new(body, old).find(old).is_empty()
 }
 
 /// Lines, from 1, in which the places begin.
@@ -119,15 +96,19 @@ fn lines_of(body: &[u8], places: &[Range<usize>]) -> Vec<usize> {
     places.iter().map(line_at).collect()
 }
 
-/// A text with LF for CRLF, and the way back.
-struct Stripped {
-    bytes: Vec<u8>,
+/// A text to find `old` in: with LF for CRLF where that helps, and the way back.
+struct Haystack<'a> {
+    bytes: Cow<'a, [u8]>,
     /// Where, in `bytes`, the LFs are that had a CR before them.
     ends: Vec<usize>,
 }
 
-impl Stripped {
-    fn of(body: &[u8]) -> Self {
+impl<'a> Haystack<'a> {
+    fn new(body: &'a [u8], old: &str) -> Self {
+        let may_be_crlf = old.contains('\n') && !old.contains('\r') && body.windows(2).any(|pair| pair == b"\r\n");
+        if !may_be_crlf {
+            return Self { bytes: Cow::Borrowed(body), ends: Vec::new() };
+        }
         let mut bytes = Vec::with_capacity(body.len());
         let mut ends = Vec::new();
         for piece in body.split_inclusive(|byte| *byte == b'\n') {
@@ -140,14 +121,38 @@ impl Stripped {
                 None => bytes.extend_from_slice(piece),
             }
         }
-        Self { bytes, ends }
+        Self { bytes: Cow::Owned(bytes), ends }
+    }
+
+    /// All places of `old`, none overlapping another.
+    fn find(&self, old: &str) -> Vec<Range<usize>> {
+        find(&self.bytes, old)
+    }
+
+    /// Whether `old` also lies across the end of its one place (`aa` in `aaa`): then which one is meant is not clear.
+    fn has_overlapping(&self, old: &str, place: &Range<usize>) -> bool {
+        let first = old.chars().next().map_or(0, char::len_utf8);
+        let end = self.bytes.len().min(place.end + old.len() - first);
+        !find(&self.bytes[place.start + first..end], old).is_empty()
     }
 
     fn original(&self, place: &Range<usize>) -> Range<usize> {
-        // A line end belongs to the place as a whole: before the LF lie only the CRs of earlier lines.
+        // A CR goes with its LF: before a position lie the CRs of all line ends before it.
         let removed = |at: usize| self.ends.partition_point(|end| *end < at);
         place.start + removed(place.start)..place.end + removed(place.end)
     }
+}
+
+fn find(bytes: &[u8], old: &str) -> Vec<Range<usize>> {
+    let mut places = Vec::new();
+    let mut start = 0;
+    // A text in UTF-8 can only lie inside what is valid UTF-8: no part of it can begin or end a broken sequence.
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        places.extend(valid.match_indices(old).map(|(at, _)| start + at..start + at + old.len()));
+        start += valid.len() + chunk.invalid().len();
+    }
+    places
 }
 
 #[cfg(test)]

@@ -32,13 +32,13 @@ pub(super) fn describe(content: &[u8], old: &str) -> String {
     if content.is_empty() {
         return "The file is empty; use write.".to_owned();
     }
-    if let Some(bare) = without_numbers(old).filter(|bare| !super::matching::find(content, bare).is_empty()) {
+    if let Some(bare) = without_numbers(old).filter(|bare| super::matching::occurs(content, bare)) {
         let line = bare.lines().next().unwrap_or_default();
         return format!(
             "old_str holds the line numbers that read puts before each line. Send it without them, beginning with {line:?}."
         );
     }
-    let lines: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
+    let lines: Vec<&[u8]> = content.strip_suffix(b"\n").unwrap_or(content).split(|byte| *byte == b'\n').collect();
     let wanted: Vec<&str> = old.trim_end_matches('\n').split('\n').collect();
     let places = places(&lines, &wanted);
     if places.is_empty() {
@@ -70,7 +70,8 @@ fn without_numbers(text: &str) -> Option<String> {
         let digits = number.trim_start_matches(' ');
         (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| rest.to_owned())
     };
-    text.split('\n').map(|line| if line.is_empty() { Some(String::new()) } else { strip(line) }).collect::<Option<Vec<_>>>().map(|lines| lines.join("\n")).filter(|bare| bare != text)
+    let lines: Option<Vec<String>> = text.trim_end_matches('\n').split('\n').map(strip).collect();
+    lines.map(|lines| lines.join("\n"))
 }
 
 fn shortened(line: &[u8]) -> String {
@@ -99,13 +100,15 @@ fn by_equal_lines(lines: &[&[u8]], wanted: &[Vec<u8>]) -> Vec<usize> {
         }
     }
     let mut votes: HashMap<usize, usize> = HashMap::new();
+    // A line that is everywhere in the file finds no place.
+    const MAX_STARTS: usize = 20_000;
     let mut buffer = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         squash_into(line, &mut buffer);
         let Some(at) = positions.get(buffer.as_slice()) else { continue };
         let is_telling = buffer.len() >= TELLING;
         for start in at.iter().filter_map(|index| number.checked_sub(*index)) {
-            if is_telling {
+            if is_telling && votes.len() < MAX_STARTS {
                 *votes.entry(start).or_default() += buffer.len().min(40);
             } else if let Some(votes) = votes.get_mut(&start) {
                 // What tells nothing may only add to what was told; so short lines cannot fill the table.
@@ -231,8 +234,8 @@ mod tests {
         check(
             "fn a() {\n    one();\n}\n\nfn b() {\n    two();\n}\n",
             "fn b() {\n    invented();\n    more();\n}",
-            "The closest place is lines 5-8: line 6 is \"    two();\", old_str has \"    invented();\"\n     5\tfn b() {\n     \
-             6\t    two();\n     7\t}\n     8\t\nCopy old_str exactly from the file.",
+            "The closest place is lines 5-7: line 6 is \"    two();\", old_str has \"    invented();\"\n     5\tfn b() {\n     \
+             6\t    two();\n     7\t}\nCopy old_str exactly from the file.",
         );
     }
 

@@ -107,7 +107,9 @@ impl NumberedLines {
             return;
         }
         self.shown_bytes += shown.len() + 1;
-        self.undecodable |= std::str::from_utf8(&self.line).is_err_and(|error| error.error_len().is_some());
+        // The start of a long line may end inside a character.
+        let is_whole = self.line.len() == self.line_bytes;
+        self.undecodable |= std::str::from_utf8(&self.line).is_err_and(|error| is_whole || error.error_len().is_some());
         self.text.push_str(&format!("{:>6}\t{shown}", self.number));
         if cut.is_some() {
             self.has_cut_lines = true;

@@ -1,6 +1,7 @@
 //! In words, what differs between the text that was sent and the lines that are there.
 
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::canonical_combining_class;
 
 use super::{plain_dash, plain_quote};
 
@@ -216,17 +217,24 @@ fn named(char: char) -> String {
 /// The part of `real` that equals `sent` once single characters are undone.
 fn same_part<'a>(real: &'a str, sent: &str) -> Option<&'a str> {
     let wanted = undone(sent, None);
-    if wanted.is_empty() || real.len() > super::MAX_LINE_BYTES {
+    if wanted.is_empty() {
         return None;
     }
-    // Undoing works on characters with what is composed into them, so a part is undone as in the whole.
-    let starts = real.char_indices().map(|(at, _)| at);
-    let undone_real = undone(real, None);
-    let before = undone_real.find(&wanted)?;
-    let start = starts.clone().take_while(|at| undone(&real[..*at], None).len() <= before).last()?;
-    let ends = starts.filter(|at| *at > start).chain([real.len()]);
-    let end = ends.into_iter().find(|end| undone(&real[start..*end], None) == wanted)?;
-    Some(real[start..end].trim())
+    // Where each character with its accents begins, in the line and in its undone form.
+    let mut starts = Vec::new();
+    let mut joined = String::new();
+    let mut characters = real.char_indices().filter(|(_, char)| canonical_combining_class(*char) == 0).peekable();
+    while let Some((start, _)) = characters.next() {
+        let end = characters.peek().map_or(real.len(), |(next, _)| *next);
+        starts.push((start, joined.len()));
+        joined.push_str(&undone(&real[start..end], None));
+    }
+    starts.push((real.len(), joined.len()));
+    let from = joined.find(&wanted)?;
+    let to = from + wanted.len();
+    let start = starts.iter().rfind(|(_, at)| *at == from)?.0;
+    let end = starts.iter().find(|(_, at)| *at == to)?.0;
+    real.get(start..end).map(str::trim)
 }
 
 fn other_text(real: &str, sent: &str, line: usize) -> String {

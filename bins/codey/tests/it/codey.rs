@@ -1,0 +1,157 @@
+//! Runs the built program in a home of its own.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+use codey_llm::{Block, Message, StopReason, Usage, tool_use};
+use codey_testkit::{Reply, ScriptedServer, TempWorkspace, anthropic_sse, openai_sse};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What the model server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Api {
+    Anthropic,
+    OpenAi,
+}
+
+/// A program about to run: an empty home, no key, nothing of the developer's environment.
+pub(crate) struct Codey {
+    pub(crate) home: TempDir,
+    command: Command,
+    stdin: Option<Vec<u8>>,
+}
+
+/// What a program left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Codey {
+    /// The program in `folder`.
+    pub(crate) fn new(folder: &Path) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_codey"));
+        command.env_clear().current_dir(folder).stdin(Stdio::null());
+        command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", home.path());
+        Self { home, command, stdin: None }
+    }
+
+    /// Asks `server` for the model `m`.
+    pub(crate) fn asking(self, server: &ScriptedServer, api: Api) -> Self {
+        let (name, url) = match api {
+            Api::Anthropic => ("anthropic", server.url()),
+            Api::OpenAi => ("openai", format!("{}/v1", server.url())),
+        };
+        self.env("CODEY_API", name).env("CODEY_BASE_URL", &url).env("CODEY_API_KEY", "k").env("CODEY_MODEL", "m")
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn args(mut self, args: &[&str]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// Gives `text` on a pipe.
+    pub(crate) fn stdin(mut self, text: &str) -> Self {
+        self.stdin = Some(text.as_bytes().to_vec());
+        self
+    }
+
+    /// Writes the user's configuration.
+    pub(crate) fn config(self, text: &str) -> Self {
+        let folder = self.home.path().join(".config/codey");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), text).unwrap();
+        self
+    }
+
+    pub(crate) fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(mut self) -> Ran {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let Some(text) = self.stdin.take() else { return self.command.output().unwrap().into() };
+        let mut child = self.command.stdin(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let writer = std::thread::spawn(move || {
+            // The program may end without having read it all.
+            let _ = pipe.write_all(&text);
+        });
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        output.into()
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is valid UTF-8");
+        Self { code: exit(output.status), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+pub(crate) fn exit(status: ExitStatus) -> i32 {
+    status.code().expect("codey ends by itself and not by a signal")
+}
+
+impl Ran {
+    /// stdout as JSON lines.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+    }
+
+    /// The events of one type.
+    pub(crate) fn of_type(&self, name: &str) -> Vec<Value> {
+        self.events().into_iter().filter(|event| event["type"] == name).collect()
+    }
+}
+
+/// A response in either API.
+pub(crate) fn reply(api: Api, blocks: Vec<Block>) -> Reply {
+    let calls = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+    let stop = if calls { StopReason::ToolUse } else { StopReason::EndTurn };
+    let usage = Usage { input: 1_000, output: 50, ..Usage::default() };
+    let message = Message::assistant(blocks);
+    Reply::sse(match api {
+        Api::Anthropic => anthropic_sse(&message, &stop, usage),
+        Api::OpenAi => openai_sse(&message, &stop, usage),
+    })
+}
+
+pub(crate) fn says(api: Api, text: &str) -> Reply {
+    reply(api, vec![Block::text(text)])
+}
+
+pub(crate) fn bash(id: &str, command: &str) -> Block {
+    tool_use(id, "bash", json!({"command": command}))
+}
+
+pub(crate) fn read(id: &str, path: &str) -> Block {
+    tool_use(id, "read", json!({"path": path}))
+}
+
+/// A server that says `text` to every one of `count` requests.
+pub(crate) fn talker(api: Api, text: &str, count: usize) -> ScriptedServer {
+    ScriptedServer::start((0..count).map(|_| says(api, text)).collect())
+}
+
+/// The one session file of a workspace.
+pub(crate) fn session_file(workspace: &TempWorkspace) -> PathBuf {
+    let entries = std::fs::read_dir(workspace.at(".codey/sessions")).unwrap();
+    let mut files =
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "jsonl"));
+    let file = files.next().expect("there is a session");
+    assert_eq!(files.next(), None, "there is one session only");
+    file
+}

@@ -1,0 +1,139 @@
+//! Signals: nothing is left running, the session goes on.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use codey_testkit::{Reply, ScriptedServer, TempWorkspace, anthropic_to_messages, check_anthropic};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+
+use crate::codey::{Api, Codey, bash, exit, reply, says};
+
+/// How long ending may take. Source: the acceptance of the main job.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+fn wait_for(workspace: &TempWorkspace, name: &str) -> i32 {
+    loop {
+        match std::fs::read_to_string(workspace.at(name)) {
+            Ok(text) if text.ends_with('\n') => return text.trim().parse().unwrap(),
+            Ok(_) | Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).unwrap())
+}
+
+/// Waits until a process group has no member left, not even one that waits to be reaped.
+fn assert_gone(group: i32, since: Instant) {
+    while killpg(Pid::from_raw(group), None).is_ok() {
+        assert!(since.elapsed() < PATIENCE, "the command is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn server() -> ScriptedServer {
+    let sleeps =
+        reply(Api::Anthropic, vec![bash("c1", "echo $$ > group; sleep 60 & sleep 60"), bash("c2", "touch made")]);
+    ScriptedServer::start(vec![sleeps, says(Api::Anthropic, "going on")])
+}
+
+fn start(workspace: &TempWorkspace, server: &ScriptedServer) -> (Codey, Child) {
+    let mut codey = Codey::new(workspace.path()).asking(server, Api::Anthropic).args(&[
+        "-p",
+        "--mode",
+        "json",
+        "--always-approve",
+        "go",
+    ]);
+    let child = codey.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    (codey, child)
+}
+
+#[test]
+fn bash_05_a_signal_ends_the_command_and_the_session_goes_on() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let (workspace, server) = (TempWorkspace::new(&[]), server());
+        let (_home, child) = start(&workspace, &server);
+        let group = wait_for(&workspace, "group");
+        let sent = Instant::now();
+        kill(pid(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(sent.elapsed() < PATIENCE, "{signal}: {:?}", sent.elapsed());
+        assert_gone(group, sent);
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(exit(output.status), 3, "{signal}: {stdout}");
+        assert!(stdout.lines().last().unwrap().contains(r#""outcome":{"kind":"interrupted"}"#), "{stdout}");
+        let ran =
+            Codey::new(workspace.path()).asking(&server, Api::Anthropic).args(&["-p", "--continue", "go on"]).run();
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "going on\n"), "{ran:?}");
+        let request = server.requests()[1].json();
+        check_anthropic(&request).unwrap();
+        assert_eq!(anthropic_to_messages(&request).len(), 3);
+        assert!(!workspace.exists("made"));
+    }
+}
+
+#[test]
+fn bash_05_a_killed_codey_takes_its_commands_along() {
+    let (workspace, server) = (TempWorkspace::new(&[]), server());
+    let (_home, mut child) = start(&workspace, &server);
+    let group = wait_for(&workspace, "group");
+    kill(pid(&child), Signal::SIGKILL).unwrap();
+    child.wait().unwrap();
+    assert_gone(group, Instant::now());
+    let ran = Codey::new(workspace.path()).asking(&server, Api::Anthropic).args(&["-p", "--continue", "go on"]).run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "going on\n"), "{ran:?}");
+    check_anthropic(&server.requests()[1].json()).unwrap();
+}
+
+#[test]
+fn a_reader_that_stops_reading_cannot_keep_a_signal_from_ending_it() {
+    let long = "x".repeat(4_000_000);
+    let server = ScriptedServer::start(vec![says(Api::Anthropic, &long)]);
+    let workspace = TempWorkspace::new(&[]);
+    let (_home, mut child) = start(&workspace, &server);
+    // One line is read, then nothing: the pipe fills up.
+    let mut reader = BufReader::with_capacity(16, child.stdout.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Instant::now();
+    kill(pid(&child), Signal::SIGINT).unwrap();
+    let status = child.wait().unwrap();
+    assert!(sent.elapsed() < PATIENCE, "{:?}", sent.elapsed());
+    assert_eq!(exit(status), 3);
+    drop(reader);
+}
+
+#[test]
+fn a_second_signal_leaves_at_once() {
+    // Ignores SIGTERM, so that the first signal needs its grace.
+    let stubborn = reply(Api::Anthropic, vec![bash("c1", "trap '' TERM; echo $$ > group; while :; do sleep 1; done")]);
+    let server = ScriptedServer::start(vec![stubborn]);
+    let workspace = TempWorkspace::new(&[]);
+    let (_home, mut child) = start(&workspace, &server);
+    let group = wait_for(&workspace, "group");
+    let sent = Instant::now();
+    kill(pid(&child), Signal::SIGINT).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    kill(pid(&child), Signal::SIGINT).unwrap();
+    assert_eq!(exit(child.wait().unwrap()), 3);
+    assert!(sent.elapsed() < Duration::from_millis(450), "{:?}", sent.elapsed());
+    assert_gone(group, sent);
+}
+
+#[test]
+fn a_signal_ends_a_request_that_never_answers() {
+    let server = ScriptedServer::start(vec![Reply::silence()]);
+    let workspace = TempWorkspace::new(&[]);
+    let (_home, child) = start(&workspace, &server);
+    while server.requests().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sent = Instant::now();
+    kill(pid(&child), Signal::SIGINT).unwrap();
+    assert_eq!(exit(child.wait_with_output().unwrap().status), 3);
+    assert!(sent.elapsed() < PATIENCE, "{:?}", sent.elapsed());
+}

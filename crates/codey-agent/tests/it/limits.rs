@@ -1,0 +1,61 @@
+//! The bounds of a run.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use codey_llm::{Block, Price, ScriptedTurn, StopReason, tool_use, turn};
+use codey_protocol::{Limit, Limits, RunOutcome};
+use serde_json::json;
+
+use crate::world::{World, run};
+
+/// Calls without end, each different.
+fn calls() -> Vec<ScriptedTurn> {
+    (0..9)
+        .map(|n| {
+            turn(vec![tool_use(&format!("c{n}"), "bash", json!({"command": format!("echo {n}")}))], StopReason::ToolUse)
+        })
+        .collect()
+}
+
+async fn check(turns: Vec<ScriptedTurn>, limits: Limits, outcome: RunOutcome, requests: usize, results: usize) {
+    let mut world = World::new(turns);
+    // A scripted response takes 100 tokens in and 20 out: 0.02 dollars.
+    world.model.price = Some(Price { input: 100.0, output: 500.0, cache_read: 0.0, cache_write: 0.0 });
+    let story = run(world.builder().limits(limits).spawn().unwrap(), "go").await;
+    assert_eq!((story.outcome(), world.requests().len(), story.results().len()), (outcome, requests, results));
+}
+
+fn reached(limit: Limit) -> RunOutcome {
+    RunOutcome::LimitReached { limit }
+}
+
+#[tokio::test]
+async fn the_last_allowed_response_still_runs_its_calls() {
+    let limits = Limits { turns: NonZeroU32::new(2), ..Limits::default() };
+    check(calls(), limits, reached(Limit::Turns), 2, 2).await;
+    let done = vec![calls().remove(0), turn(vec![Block::text("done")], StopReason::EndTurn)];
+    check(done, limits, RunOutcome::Completed {}, 2, 1).await;
+}
+
+#[tokio::test]
+async fn tokens_are_counted_over_the_run() {
+    let limits = Limits { tokens_total: NonZeroU64::new(300), ..Limits::default() };
+    check(calls(), limits, reached(Limit::Tokens), 3, 3).await;
+}
+
+#[tokio::test]
+async fn cost_is_counted_when_usage_arrives_even_if_the_response_is_of_no_use() {
+    let limits = Limits { cost_usd: Some(0.05), ..Limits::default() };
+    check(calls(), limits, reached(Limit::Cost), 3, 3).await;
+    let invalid = |n: usize| {
+        let call = Block::ToolUse {
+            id: format!("c{n}").as_str().into(),
+            name: "bash".into(),
+            input: json!({}),
+            invalid: Some(format!("{{{n}")),
+            opaque: None,
+        };
+        turn(vec![call], StopReason::ToolUse)
+    };
+    check((0..9).map(invalid).collect(), limits, reached(Limit::Cost), 3, 3).await;
+}

@@ -1,0 +1,11 @@
+//! The loop against a scripted model, with real tools and a real session.
+#![allow(clippy::unwrap_used)]
+
+mod approvals;
+mod calls;
+mod cancel;
+mod context;
+mod endings;
+mod limits;
+mod steering;
+mod world;

@@ -1,0 +1,153 @@
+//! What `glob` and `grep` have in common: which entries of a tree they see, and saying what they left out.
+//!
+//! Left out are, as ripgrep does it: hidden entries, and what `.gitignore`, `.ignore` and git's exclude files name. Both
+//! are seen once named: a path argument is searched whatever it is, and a pattern with a component that begins with a
+//! dot (`**/.github/*.yml`, not `**` alone) sees hidden entries, `.git` only if it says `.git`. Links are never followed.
+//! Denied paths do not exist.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use codey_protocol::RelPath;
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use super::stop::{Stop, Stopped};
+use crate::Workspace;
+
+/// Characters shown of a line.
+pub(super) const MAX_LINE_CHARS: usize = 500;
+/// Threads beyond which a disk gains nothing.
+const MAX_THREADS: usize = 8;
+
+/// Which entries beyond the ordinary ones a pattern names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    hidden: bool,
+    git: bool,
+}
+
+impl Named {
+    /// Reads off a glob what it names.
+    pub(super) fn by(pattern: &str) -> Self {
+        let mut components = pattern.split(['/', '{', ',', '}']);
+        let is_dotted = |part: &str| part.starts_with('.') && part != "." && part != "..";
+        Self { hidden: components.clone().any(is_dotted), git: components.any(|part| part == ".git") }
+    }
+}
+
+/// Counts what was not looked at.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    pub(super) binary: AtomicU64,
+    pub(super) too_large: AtomicU64,
+    pub(super) unreadable: AtomicU64,
+    stopped: Mutex<Option<Stopped>>,
+}
+
+impl LeftOut {
+    pub(super) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn stop(&self, why: Stopped) {
+        *self.stopped.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(why);
+    }
+
+    fn stopped(&self) -> Option<Stopped> {
+        *self.stopped.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The notes for the end of a result with `found` things in it; `walked` if a tree was searched.
+    pub(super) fn notes(&self, found: usize, walked: bool) -> Vec<String> {
+        let mut parts = Vec::new();
+        if found == 0 && walked {
+            parts.push("hidden and ignored files (name them in the path or pattern to include them)".to_owned());
+        }
+        for (counter, word) in
+            [(&self.binary, "binary"), (&self.too_large, "too large"), (&self.unreadable, "unreadable")]
+        {
+            match counter.load(Ordering::Relaxed) {
+                0 => {}
+                count => parts.push(format!("{count} {word}")),
+            }
+        }
+        let mut notes = Vec::new();
+        if !parts.is_empty() {
+            notes.push(format!("left out: {}", parts.join(", ")));
+        }
+        match self.stopped() {
+            None => {}
+            Some(Stopped::OutOfTime) => notes.push(format!(
+                "stopped: the time for one call was over, this is only what was found until then ({found}); narrow the path"
+            )),
+            Some(Stopped::Cancelled) => {
+                notes.push(format!("stopped: the call was cancelled, this is only what was found until then ({found})"));
+            }
+        }
+        notes
+    }
+}
+
+/// Visits every file and link below `folder`, on several threads, until it is time to stop.
+pub(super) fn walk(
+    workspace: &Workspace,
+    folder: &RelPath,
+    named: Named,
+    stop: &Stop,
+    left_out: &LeftOut,
+    visit: impl Fn(&DirEntry, &Path) + Sync,
+) {
+    let root = workspace.root_path();
+    let filter = workspace.clone();
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+    let mut builder = WalkBuilder::new(root.join(folder.as_str()));
+    builder.hidden(!named.hidden).require_git(false).follow_links(false).threads(threads).filter_entry(move |entry| {
+        let Ok(path) = entry.path().strip_prefix(filter.root_path()) else { return false };
+        let is_git = entry.depth() > 0 && entry.file_name().eq_ignore_ascii_case(".git");
+        (named.git || !is_git) && !filter.deny().hides(&path.to_string_lossy())
+    });
+    builder.build_parallel().run(|| {
+        Box::new(|entry| {
+            if let Some(why) = stop.now() {
+                left_out.stop(why);
+                return WalkState::Quit;
+            }
+            match entry {
+                Ok(entry) => {
+                    if let Ok(path) = entry.path().strip_prefix(root) {
+                        visit(&entry, path);
+                    }
+                }
+                // A folder that cannot be opened, or that vanished meanwhile.
+                Err(_) => LeftOut::count(&left_out.unreadable),
+            }
+            WalkState::Continue
+        })
+    });
+}
+
+/// A path as results name it: relative to where relative paths start, as a JSON string if it could be mistaken.
+pub(super) fn printed(workspace: &Workspace, path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let shown = workspace.shown(&RelPath::new(&*text));
+    let is_plain = path.to_str().is_some() && !shown.chars().any(char::is_control) && !shown.starts_with('"');
+    if is_plain { shown } else { serde_json::Value::String(shown).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_names_hidden_entries_with_a_dot() {
+        let named = |hidden, git| Named { hidden, git };
+        assert_eq!(Named::by("**/*.json"), named(false, false));
+        assert_eq!(Named::by("../a/*"), named(false, false));
+        assert_eq!(Named::by(".github/*.yml"), named(true, false));
+        assert_eq!(Named::by("**/.git/config"), named(true, true));
+        assert_eq!(Named::by("a/{.x,y}"), named(true, false));
+        assert_eq!(Named::by(".*"), named(true, false));
+    }
+}

@@ -1,0 +1,205 @@
+//! What no tool may reach, whatever the path looks like.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use codey_protocol::ErrorCode;
+use codey_tools::{Workspace, WorkspaceError, WorkspaceOptions};
+use serde_json::{Value, json};
+
+use crate::fixture::Fixture;
+
+/// One call of each file tool that concerns `path`.
+fn calls(path: &str) -> [(&'static str, Value); 6] {
+    [
+        ("read", json!({"path": path})),
+        ("edit", json!({"path": path, "old_str": "a", "new_str": "b"})),
+        ("write", json!({"path": path, "content": "x"})),
+        ("grep", json!({"pattern": ".", "path": path})),
+        ("glob", json!({"pattern": "*", "path": path})),
+        ("glob", json!({"pattern": format!("{path}/*")})),
+    ]
+}
+
+#[tokio::test]
+async fn perm_09_links_that_lead_outside_are_refused_by_every_tool() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "secret\n").unwrap();
+    let fixture = Fixture::new(&[("a", "")]);
+    fixture.link(outside.path(), "out");
+    fixture.link("out/secret", "indirect");
+    fixture.link(outside.path().join("secret"), "direct");
+    for path in ["out/secret", "out", "out/new", "indirect", "direct"] {
+        for (tool, input) in calls(path) {
+            let message = fixture.refused(tool, input, ErrorCode::OutsideRoot).await;
+            assert!(message.contains("leads outside the workspace"), "{message}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+    // Searching around the links is no way in either.
+    let text = fixture.text("grep", json!({"pattern": "secret"})).await;
+    assert!(text.starts_with("[no matches]"), "{text}");
+    let text = fixture.text("glob", json!({"pattern": "**/secret"})).await;
+    assert!(text.starts_with("[no files found]"), "{text}");
+}
+
+#[tokio::test]
+async fn perm_11_a_longer_name_beside_the_root_is_outside() {
+    let parent = tempfile::tempdir().unwrap();
+    let parent = parent.path().canonicalize().unwrap();
+    std::fs::create_dir(parent.join("abc")).unwrap();
+    std::fs::create_dir(parent.join("abcdef")).unwrap();
+    std::fs::write(parent.join("abcdef/secret"), "secret").unwrap();
+    std::fs::write(parent.join("abc/own"), "own\n").unwrap();
+    let mut fixture = Fixture::new(&[]);
+    fixture.workspace = crate::fixture::open(&parent.join("abc"), "");
+    let absolute = parent.join("abcdef/secret").display().to_string();
+    for path in [absolute.as_str(), "../abcdef/secret", "x/../../abcdef/secret", "/etc/passwd", "../abc/../abcdef/secret"] {
+        fixture.refused("read", json!({"path": path}), ErrorCode::OutsideRoot).await;
+        fixture.refused("write", json!({"path": path, "content": "x"}), ErrorCode::OutsideRoot).await;
+    }
+    assert_eq!(fixture.text("read", json!({"path": "../abc/own"})).await, "     1\town");
+}
+
+#[tokio::test]
+async fn perm_13_denied_paths_are_denied_to_every_tool() {
+    let fixture = Fixture::new(&[(".env", "KEY=1\n"), ("src/.env.local", "KEY=2\n"), ("a", "KEY=3\n"), ("dir/id_rsa", "KEY")]);
+    fixture.link(".env", "innocent");
+    fixture.link("src", "alias");
+    for path in [".env", "src/../.env", "./src/.env.local", "innocent", "alias/.env.local", "dir/id_rsa", ".ENV", ".env/x"] {
+        for (tool, input) in calls(path) {
+            let message = fixture.refused(tool, input, ErrorCode::Denied).await;
+            assert!(message.starts_with("denied by deny_paths: "), "{message}");
+            assert!(!message.contains("KEY"), "{message}");
+        }
+    }
+    assert_eq!(fixture.text("grep", json!({"pattern": "KEY", "path": "."})).await, "a\n1:KEY=3");
+    for pattern in ["**/*", "**/.*", ".*", "src/.*", "**/id_*", "inno*"] {
+        let text = fixture.text("glob", json!({"pattern": pattern})).await;
+        assert!(!text.contains(".env") && !text.contains("id_rsa") && !text.contains("innocent"), "{text}");
+    }
+    let text = fixture.text("grep", json!({"pattern": "KEY", "glob": ".env*"})).await;
+    assert!(text.starts_with("[no matches]"), "{text}");
+}
+
+#[tokio::test]
+async fn perm_13_a_denied_file_that_does_not_exist_is_denied_all_the_same() {
+    let fixture = Fixture::new(&[]);
+    for (tool, input) in calls(".env") {
+        fixture.refused(tool, input, ErrorCode::Denied).await;
+    }
+}
+
+#[tokio::test]
+async fn git_and_codeys_own_folder_are_not_written() {
+    let fixture = Fixture::new(&[
+        (".git/config", "a\n"),
+        ("sub/.git", "gitdir: x\n"),
+        (".codey/sessions/s.jsonl", "a\n"),
+        (".codey/config.toml", "a\n"),
+        (".codey/output/o.txt", "needle\n"),
+        (".codey/skills/s/SKILL.md", "needle\n"),
+    ]);
+    fixture.link(".git", "alias");
+    let all = [".git/config", ".GIT/config", "alias/config", "sub/.git", "sub/.git/hooks/x", ".git/hooks/new"];
+    let codey = [".codey/sessions/s.jsonl", ".codey/config.toml", ".Codey/config.toml", ".codey/output/o.txt", ".codey/new"];
+    for path in all.iter().chain(&codey) {
+        fixture.refused("write", json!({"path": path, "content": "x"}), ErrorCode::Denied).await;
+        fixture.refused("edit", json!({"path": path, "old_str": "a", "new_str": "b"}), ErrorCode::Denied).await;
+    }
+    assert_eq!(fixture.text("read", json!({"path": ".git/config"})).await, "     1\ta");
+    for path in [".codey/output/o.txt", ".codey/skills/s/SKILL.md"] {
+        assert_eq!(fixture.text("read", json!({"path": path})).await, "     1\tneedle");
+    }
+    for path in [".codey/sessions/s.jsonl", ".codey/config.toml"] {
+        fixture.refused("read", json!({"path": path}), ErrorCode::Denied).await;
+    }
+    assert_eq!(
+        fixture.text("grep", json!({"pattern": "a|needle", "path": ".codey"})).await,
+        ".codey/output/o.txt\n1:needle\n\n.codey/skills/s/SKILL.md\n1:needle"
+    );
+    let text = fixture.text("glob", json!({"pattern": ".codey/**"})).await;
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [".codey/output/o.txt", ".codey/skills/s/SKILL.md"]);
+}
+
+#[tokio::test]
+async fn a_link_with_an_absolute_target_inside_the_root_is_followed() {
+    let fixture = Fixture::new(&[("real/f", "one\n")]);
+    fixture.link(fixture.path("real"), "folder");
+    fixture.link(fixture.path("folder/f"), "file");
+    for path in ["folder/f", "file", "folder/../real/f"] {
+        assert_eq!(fixture.text("read", json!({"path": path})).await, "     1\tone");
+    }
+    fixture.call("write", json!({"path": "folder/new", "content": "x"})).await.unwrap();
+    assert_eq!(fixture.escaped("real/new"), "x");
+}
+
+#[tokio::test]
+async fn circles_of_links_end() {
+    let fixture = Fixture::new(&[]);
+    fixture.link("b", "a");
+    fixture.link("a", "b");
+    fixture.link("self/x", "self");
+    for path in ["a", "self", "self/y"] {
+        let message = fixture.refused("read", json!({"path": path}), ErrorCode::Io).await;
+        assert!(message.contains("circle of links"), "{message}");
+    }
+}
+
+/// A folder is exchanged with a link to the outside, again and again, while tools use paths through it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_folder_swapped_for_a_link_lets_nothing_escape() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("f"), "outside\n").unwrap();
+    let fixture = Fixture::new(&[("d/f", "inside\n"), ("empty", "")]);
+    fixture.link(outside.path(), "evil");
+    let is_done = Arc::new(AtomicBool::new(false));
+    let swapper = {
+        let (root, is_done) = (fixture.root(), Arc::clone(&is_done));
+        std::thread::spawn(move || {
+            let mut swaps = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                for (from, to) in [("d", "away"), ("evil", "d"), ("d", "evil"), ("away", "d")] {
+                    std::fs::rename(root.join(from), root.join(to)).unwrap();
+                }
+                swaps += 1;
+            }
+            swaps
+        })
+    };
+    let mut reads = 0;
+    for round in 0..300 {
+        if let Ok(output) = fixture.call("read", json!({"path": "d/f"})).await {
+            assert_eq!(crate::fixture::text_of(&output), "     1\tinside");
+            reads += 1;
+        }
+        // Whatever they answer, they must not touch or show what is outside.
+        let _ = fixture.call("write", json!({"path": format!("d/new{round}"), "content": "x"})).await;
+        let _ = fixture.call("edit", json!({"path": "d/f", "old_str": "outside", "new_str": "x"})).await;
+        if let Ok(output) = fixture.call("grep", json!({"pattern": "side", "path": "d"})).await {
+            assert!(!crate::fixture::text_of(&output).contains("outside"));
+        }
+    }
+    is_done.store(true, Ordering::Relaxed);
+    assert!(swapper.join().unwrap() > 0 && reads > 0, "the race did not take place");
+    assert_eq!(std::fs::read_to_string(outside.path().join("f")).unwrap(), "outside\n");
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_workspace_without_a_root_or_with_a_broken_rule_does_not_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |root: &str, deny: &str| {
+        Workspace::open(WorkspaceOptions {
+            root: folder.path().join(root),
+            cwd: codey_protocol::RelPath::root(),
+            deny_paths: vec![deny.to_owned()],
+            hidden_env: Vec::new(),
+        })
+    };
+    assert!(matches!(open("nowhere", "x"), Err(WorkspaceError::Root { .. })));
+    assert!(matches!(open("", "a/[b"), Err(WorkspaceError::DenyGlob { .. })));
+    assert!(open("", "x").is_ok());
+}
