@@ -61,7 +61,7 @@ impl Connection {
             Ok(url) => shown(&url),
             Err(_) => String::new(),
         };
-        let id = format!("{} {}", options.api.as_str(), base.trim_end_matches('/'));
+        let id = format!("{} {}", options.api.as_str(), base.trim_end_matches('/')).trim_end().to_owned();
         Self { options, id, addresses, client: OnceLock::new() }
     }
 
@@ -96,7 +96,7 @@ impl Connection {
 
     async fn open(&self, body: Bytes) -> Result<(Place, Response), Failure> {
         let Ready { place, client, headers, url } = self.ready(|addresses| &addresses.messages)?;
-        let sent = client.post(url).headers(headers).header(header::CONTENT_TYPE, "application/json").body(body).send();
+        let sent = client.post(url).header(header::CONTENT_TYPE, "application/json").headers(headers).body(body).send();
         match sent.await {
             Ok(response) => Ok((place, response)),
             Err(error) => Err(no_response(&place, &error, &self.options)),
@@ -134,7 +134,9 @@ impl Connection {
 /// # Errors
 /// Those of a request; also when the answer is no list of models.
 pub async fn list_models(options: &EndpointOptions, timeout: Duration) -> Result<Vec<String>, ProviderError> {
-    let connection = Connection::new(options.clone());
+    let idle_timeout = timeout.min(options.idle_timeout);
+    let connect_timeout = timeout.min(options.connect_timeout);
+    let connection = Connection::new(EndpointOptions { idle_timeout, connect_timeout, ..options.clone() });
     let listed = fetch_models(&connection, timeout).await;
     listed.map_err(|failure| failure.error)
 }

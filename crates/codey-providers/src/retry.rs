@@ -52,7 +52,9 @@ impl<F: FnMut() -> Attempt + Send> Run<F> {
         let mut attempt = match self.attempt.take() {
             Some(attempt) => attempt,
             None => {
-                tokio::time::sleep(self.wait).await;
+                if !self.wait.is_zero() {
+                    tokio::time::sleep(self.wait).await;
+                }
                 (self.open)()
             }
         };

@@ -56,7 +56,7 @@ fn head_05_in_print_mode_the_first_command_ends_the_run_and_the_flags_are_named(
 
 #[test]
 fn head_07_a_reader_that_goes_away_ends_it_quietly() {
-    let long = "line\n".repeat(200_000);
+    let long = "line\n".repeat(40_000);
     for args in [&["-p", "--mode", "json", "long"][..], &["-p", "long"], &["--help"], &["models"]] {
         let workspace = TempWorkspace::new(&[]);
         let server = ScriptedServer::start(vec![says(Api::OpenAi, &long)]);

@@ -15,15 +15,13 @@ fn call(text: &str) -> Block {
 
 /// Sends back an answer with an error result for each call, and returns the body of that request.
 async fn answer_back(api: Api, message: &Message) -> Value {
-    let results = message.content.iter().filter_map(|block| match block {
-        Block::ToolUse { id, .. } => Some(Block::ToolResult {
-            call: id.clone(),
-            content: vec![Block::text("Error: the call was not run")],
-            is_error: true,
-        }),
-        _ => None,
-    });
-    let results = Message::user(results.collect());
+    let mut results = Vec::new();
+    for block in &message.content {
+        let Block::ToolUse { id, .. } = block else { continue };
+        let content = vec![Block::text("Error: the call was not run")];
+        results.push(Block::ToolResult { call: id.clone(), content, is_error: true });
+    }
+    let results = Message::user(results);
     let history = vec![Message::user(vec![Block::text("hello")]), message.clone(), results];
     let server = ScriptedServer::start(vec![Reply::sse(sse(api, vec![Block::text("ok")], StopReason::EndTurn))]);
     ask(endpoint(api, &server), request(history)).await.end.unwrap();

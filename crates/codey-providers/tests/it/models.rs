@@ -56,7 +56,8 @@ async fn what_is_no_list_is_an_error() {
 async fn a_silent_server_costs_no_more_than_the_timeout() {
     let server = ScriptedServer::start(vec![Reply::silence()]);
     let start = Instant::now();
-    let error = list_models(&endpoint(Api::OpenAi, &server), Duration::from_millis(150)).await.unwrap_err();
+    let error = list_models(&endpoint(Api::OpenAi, &server), Duration::from_millis(100)).await.unwrap_err();
     assert_eq!(error.kind, Kind::Stalled);
+    assert!(error.message.ends_with("/models sent nothing for 0.1 s"), "{error}");
     assert!(start.elapsed() < Duration::from_secs(2));
 }

@@ -99,10 +99,15 @@ async fn headers_are_those_of_the_api() {
 async fn headers_of_the_configuration_win_and_no_key_sends_none() {
     let request = sent(Api::Anthropic, hello(), |options| {
         options.api_key = None;
-        options.headers = vec![("Anthropic-Version".into(), "2030-01-01".into()), ("X-Team".into(), "a".into())];
+        options.headers = vec![
+            ("Anthropic-Version".into(), "2030-01-01".into()),
+            ("X-Team".into(), "a".into()),
+            ("Content-Type".into(), "application/json; x".into()),
+        ];
     });
     let request = request.await;
     assert_eq!(request.header("x-api-key"), None);
+    assert_eq!(request.headers.iter().filter(|(name, _)| name == "content-type").count(), 1);
     assert_eq!((request.header("anthropic-version"), request.header("x-team")), (Some("2030-01-01"), Some("a")));
     let token = sent(Api::Anthropic, hello(), |options| options.api_key = Some("sk-ant-oat01-x".into())).await;
     assert_eq!((token.header("authorization"), token.header("x-api-key")), (Some("Bearer sk-ant-oat01-x"), None));
