@@ -181,7 +181,10 @@ impl Agent {
                 break;
             }
             match self.prepare(&calls[index]).await {
-                Prepared::Ready(ready) if ready.plan.effect == Effect::Observe => together.push((index, ready)),
+                Prepared::Ready(ready) if ready.plan.effect == Effect::Observe => {
+                    self.announce(&ready.call, ready.tool.info().kind, ready.plan.summary.clone()).await;
+                    together.push((index, ready));
+                }
                 Prepared::Ready(ready) => {
                     // A barrier waits for those before it, and is prepared anew then: its checks look at the newest state.
                     if index == first {
@@ -344,9 +347,6 @@ impl Agent {
     async fn run_together(&mut self, batch: &mut Batch, ready: Vec<(usize, Ready)>) {
         if ready.is_empty() {
             return;
-        }
-        for (_, Ready { call, tool, plan }) in ready.iter().filter(|(_, ready)| ready.plan.effect == Effect::Observe) {
-            self.announce(call, tool.info().kind, plan.summary.clone()).await;
         }
         let live = LiveOutput::new(ready.iter().map(|(_, ready)| ready.call.id.clone()));
         let workspace = self.workspace.clone();

@@ -8,4 +8,5 @@ mod context;
 mod endings;
 mod limits;
 mod steering;
+mod transcript;
 mod world;

@@ -215,7 +215,7 @@ impl Walk<'_> {
     fn back_in(&self, parts: &VecDeque<OsString>) -> Result<VecDeque<OsString>, ToolError> {
         let mut path = self.workspace.root_path().join("..");
         path.extend(parts);
-        inside_root(self.workspace, &path).ok_or_else(|| outside(self.workspace, self.shown))
+        below_root(self.workspace, &lexical_absolute(&path)).ok_or_else(|| outside(self.workspace, self.shown))
     }
 
     fn place(&self, mut steps: Vec<Step>, name: OsString, presence: Presence) -> Result<Place, ToolError> {
@@ -266,14 +266,17 @@ const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O
 #[cfg(not(target_os = "linux"))]
 const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW);
 
-/// The components of an absolute path below the root; `None` if it lies elsewhere. Components are compared, not text:
-/// `/tmp/abcdef` is not inside `/tmp/abc`.
+/// The components of an absolute path below the root; `None` if it lies elsewhere.
+///
+/// With `..` in them they may still climb out, which the walk sees to.
 fn inside_root(workspace: &Workspace, path: &Path) -> Option<VecDeque<OsString>> {
-    let clean = lexical_absolute(path);
-    let roots = &workspace.inner.root_paths;
-    let direct = roots.iter().find_map(|root| path.strip_prefix(root).ok());
-    // With `..` still in it the direct rest may climb out and come back; the walk sees to that.
-    direct.or_else(|| roots.iter().find_map(|root| clean.strip_prefix(root).ok())).map(|rest| components(rest).collect())
+    below_root(workspace, path).or_else(|| below_root(workspace, &lexical_absolute(path)))
+}
+
+/// Components are compared, not text: `/tmp/abcdef` is not below `/tmp/abc`.
+fn below_root(workspace: &Workspace, path: &Path) -> Option<VecDeque<OsString>> {
+    let rest = workspace.inner.root_paths.iter().find_map(|root| path.strip_prefix(root).ok())?;
+    Some(components(rest).collect())
 }
 
 fn lexical_absolute(path: &Path) -> PathBuf {
