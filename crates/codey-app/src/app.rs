@@ -72,17 +72,24 @@ impl Host for App {
     }
 
     async fn models(&self, cwd: &Path, refresh: bool) -> ModelList {
-        let chosen = async {
+        let settings = async {
             let location = Location::find(cwd)?;
-            let found = self.settings(&location.root)?;
-            endpoint::choose(&self.options, &found, &ModelRef::default(), None).await
+            self.settings(&location.root)
         };
-        let choice = match chosen.await {
+        let found = match settings.await {
+            Ok(found) => found,
+            Err(error) => return without_choice(None, &error),
+        };
+        let selection = match endpoint::select(&self.options, &found, &ModelRef::default()).await {
+            Ok(selection) => selection,
+            Err(error) => return without_choice(found.settings().model.default.clone(), &error),
+        };
+        let (name, model) = (selection.endpoint().to_owned(), selection.model().map(str::to_owned));
+        let entry = |id: String, default| ModelEntry { id, endpoint: name.clone(), default };
+        let choice = match selection.complete(&self.options, None).await {
             Ok(choice) => choice,
-            Err(error) => return without_choice(&error),
+            Err(error) => return without_choice(model, &error),
         };
-        let endpoint = choice.options.name.clone();
-        let entry = |id: String, default| ModelEntry { id, endpoint: endpoint.clone(), default };
         let mut list = ModelList {
             models: vec![entry(choice.model.id.clone(), true)],
             authenticated: true,
@@ -143,14 +150,15 @@ impl Host for App {
     }
 }
 
-/// The list when nothing can be asked: the model that a key would bring.
-fn without_choice(error: &StartError) -> ModelList {
-    let first = codey_providers::builtin_endpoints().iter().find_map(|endpoint| {
-        let id = endpoint.default_model.clone()?;
-        Some(ModelEntry { id, endpoint: endpoint.name.clone(), default: true })
-    });
+/// The list when nothing can be asked: the configured model, or the one that a key would bring.
+fn without_choice(configured: Option<String>, error: &StartError) -> ModelList {
+    let usual = codey_providers::builtin_endpoints()
+        .iter()
+        .find_map(|endpoint| Some((endpoint.default_model.clone()?, endpoint.name.clone())));
+    let first = configured.map(|id| (id, String::new())).or(usual);
+    let models = first.map(|(id, endpoint)| ModelEntry { id, endpoint, default: true });
     let note = format!("{error}. {}", error.hint);
-    ModelList { models: first.into_iter().collect(), authenticated: false, notes: vec![note.trim_end().to_owned()] }
+    ModelList { models: models.into_iter().collect(), authenticated: false, notes: vec![note.trim_end().to_owned()] }
 }
 
 fn ok(name: &str, message: String) -> Check {

@@ -40,17 +40,19 @@ struct Candidate {
     notice: Option<String>,
 }
 
-/// Chooses: the flag, then the environment, then the configuration, then the first built-in endpoint whose key is set,
+/// An endpoint and perhaps a model, before anything was run or asked for it.
+pub(crate) struct Selection {
+    candidate: Candidate,
+    /// `None`: the endpoint has to be asked which it has.
+    model: Option<String>,
+}
+
+/// Selects: the flag, then the environment, then the configuration, then the first built-in endpoint whose key is set,
 /// then a local server.
 ///
 /// # Errors
-/// Nothing can be asked, or what was asked for cannot: one line with the ways to go on.
-pub(crate) async fn choose(
-    options: &AppOptions,
-    found: &Found,
-    wanted: &ModelRef,
-    effort: Option<Effort>,
-) -> Result<Choice, StartError> {
+/// Nothing can be asked, or what was asked for is unknown: one line with the ways to go on.
+pub(crate) async fn select(options: &AppOptions, found: &Found, wanted: &ModelRef) -> Result<Selection, StartError> {
     let settings = found.settings();
     let candidate = match (&wanted.endpoint, from_environment(options)?, &settings.model.endpoint) {
         (Some(name), _, _) => named(options, &settings.endpoint, name)?,
@@ -58,25 +60,57 @@ pub(crate) async fn choose(
         (None, None, Some(name)) => named(options, &settings.endpoint, name)?,
         (None, None, None) => unnamed(options, &settings.endpoint).await?,
     };
-    let Candidate { options: mut endpoint, key, default_model, context_window, notice } = candidate;
-    let variable = |name: &str| options.variables.get(name).filter(|value| !value.is_empty()).cloned();
-    let model = wanted
-        .model
-        .clone()
-        .or_else(|| variable("CODEY_MODEL"))
-        .or_else(|| settings.model.default.clone().filter(|_| wanted.endpoint.is_none() || default_model.is_none()))
-        .or(default_model);
-    endpoint.api_key = match key {
-        Some(source) => fetch_key(options, &endpoint.name, &source).await?,
-        None => None,
-    };
-    let model = match model {
-        Some(model) => model,
-        None => only_model(&endpoint).await?,
-    };
-    let mut model = model_info(&model);
-    model.window = context_window.or(model.window);
-    Ok(Choice { options: endpoint, model, effort: effort.or(settings.model.effort), notice })
+    let from_variable = options.variables.get("CODEY_MODEL").filter(|value| !value.is_empty()).cloned();
+    // The configured default is meant for the configured endpoint; another one that was named has its own.
+    let is_usual = wanted.endpoint.is_none() || candidate.default_model.is_none();
+    let configured = settings.model.default.clone().filter(|_| is_usual);
+    let model = wanted.model.clone().or(from_variable).or(configured).or_else(|| candidate.default_model.clone());
+    Ok(Selection { candidate, model })
+}
+
+impl Selection {
+    /// The model's name, where it is known without asking.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The endpoint's name.
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.candidate.options.name
+    }
+
+    /// Fetches the key, and asks for the model if none is named.
+    ///
+    /// # Errors
+    /// There is no key or no model: one line that names what to set.
+    pub(crate) async fn complete(self, options: &AppOptions, effort: Option<Effort>) -> Result<Choice, StartError> {
+        let Candidate { options: mut endpoint, key, context_window, notice, .. } = self.candidate;
+        endpoint.api_key = match key {
+            Some(source) => fetch_key(options, &endpoint.name, &source).await?,
+            None => None,
+        };
+        let model = match self.model {
+            Some(model) => model,
+            None => only_model(&endpoint).await?,
+        };
+        let mut model = model_info(&model);
+        model.window = context_window.or(model.window);
+        Ok(Choice { options: endpoint, model, effort, notice })
+    }
+}
+
+/// Selects and completes.
+///
+/// # Errors
+/// Those of [`select`] and [`Selection::complete`].
+pub(crate) async fn choose(
+    options: &AppOptions,
+    found: &Found,
+    wanted: &ModelRef,
+    effort: Option<Effort>,
+) -> Result<Choice, StartError> {
+    let effort = effort.or(found.settings().model.effort);
+    select(options, found, wanted).await?.complete(options, effort).await
 }
 
 /// What `CODEY_BASE_URL` and its companions describe.
@@ -279,4 +313,87 @@ pub(crate) async fn listed(options: &EndpointOptions) -> Result<Vec<String>, Str
 /// Opens an endpoint. Nothing is sent yet.
 pub(crate) fn open(options: EndpointOptions) -> std::sync::Arc<dyn codey_llm::Provider> {
     connect(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "
+[model]
+default = 'mine-1'
+[[endpoint]]
+name = 'mine'
+base_url = 'http://127.0.0.1:9/v1'
+api_key = 'none'
+";
+
+    /// Endpoint, URL and model that are selected.
+    async fn selected(variables: &[(&str, &str)], config: &str, wanted: ModelRef) -> (String, String, Option<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        std::fs::write(&file, config).unwrap();
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let options = AppOptions { variables, config_folder: Some(folder.path().to_path_buf()) };
+        let found = crate::settings::find(Some(&file), folder.path()).unwrap();
+        let selection = select(&options, &found, &wanted).await.unwrap();
+        let model = selection.model().map(str::to_owned);
+        (selection.endpoint().to_owned(), selection.candidate.options.base_url, model)
+    }
+
+    async fn check(variables: &[(&str, &str)], config: &str, wanted: ModelRef, expected: (&str, &str, Option<&str>)) {
+        let (name, url, model) = selected(variables, config, wanted).await;
+        assert_eq!((name.as_str(), url.as_str(), model.as_deref()), expected);
+    }
+
+    fn flag(endpoint: Option<&str>, model: Option<&str>) -> ModelRef {
+        ModelRef { endpoint: endpoint.map(str::to_owned), model: model.map(str::to_owned) }
+    }
+
+    #[tokio::test]
+    async fn flags_win_over_the_environment_and_that_over_the_configuration() {
+        let own = [("CODEY_BASE_URL", "http://127.0.0.1:1/v1"), ("CODEY_MODEL", "env-1"), ("OPENAI_API_KEY", "k")];
+        let anthropic = "https://api.anthropic.com";
+        check(&own, CONFIG, flag(Some("anthropic"), Some("m")), ("anthropic", anthropic, Some("m"))).await;
+        check(&own, CONFIG, flag(None, None), (FROM_ENVIRONMENT, "http://127.0.0.1:1/v1", Some("env-1"))).await;
+        check(&own[2..], CONFIG, flag(None, None), ("mine", "http://127.0.0.1:9/v1", Some("mine-1"))).await;
+        let openai = builtin_endpoints().iter().find(|endpoint| endpoint.name == "openai").unwrap();
+        let usual = openai.default_model.as_deref();
+        check(&own[2..], "", flag(None, None), ("openai", &openai.base_url, usual)).await;
+        check(&own[2..], CONFIG, flag(Some("openai"), None), ("openai", &openai.base_url, usual)).await;
+    }
+
+    #[tokio::test]
+    async fn an_api_alone_means_its_makers_endpoint_and_key() {
+        let variables = [("CODEY_API", "anthropic"), ("ANTHROPIC_API_KEY", "k")];
+        let anthropic = builtin_endpoints().iter().find(|endpoint| endpoint.name == "anthropic").unwrap();
+        let expected = (FROM_ENVIRONMENT, anthropic.base_url.as_str(), anthropic.default_model.as_deref());
+        check(&variables, CONFIG, flag(None, Some("mine-1")), (expected.0, expected.1, Some("mine-1"))).await;
+        check(&variables, "", flag(None, None), expected).await;
+    }
+
+    #[tokio::test]
+    async fn a_key_program_gives_its_first_line_or_says_why_not() {
+        assert_eq!(key_from("echo sesame").await.unwrap(), "sesame");
+        for command in ["false", "true", "no-such-program-here"] {
+            let error = key_from(command).await.unwrap_err();
+            assert!(error.message.contains(command), "{error:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn stored_keys_are_read_only_if_nobody_else_can() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("auth.toml");
+        std::fs::write(&file, "[keys]\nanthropic = 'sesame'\n").unwrap();
+        let options = AppOptions { config_folder: Some(folder.path().to_path_buf()), ..AppOptions::default() };
+        let source = KeySource::Env("ANTHROPIC_API_KEY".into());
+        for (mode, readable) in [(0o600, true), (0o644, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let key = fetch_key(&options, "anthropic", &source).await;
+            assert_eq!(key.is_ok(), readable, "{mode:o}");
+            assert!(!format!("{key:?}").contains("sesame"));
+        }
+    }
 }

@@ -162,4 +162,8 @@ fn versions_and_models_are_what_editors_look_for() {
     let listed = Codey::new(fine.path()).asking(&server, Api::OpenAi).args(&["models"]).run();
     assert_eq!((listed.code, rows(&listed.stdout)), (0, vec!["* m (default)".to_owned()]));
     assert!(listed.stdout.starts_with("You are logged in"), "{listed:?}");
+    let config = "[model]\ndefault = \"mine-1\"\nendpoint = \"anthropic\"\n";
+    let keyless = Codey::new(fine.path()).config(config).args(&["models"]).run();
+    assert_eq!((keyless.code, rows(&keyless.stdout)), (0, vec!["* mine-1 (default)".to_owned()]));
+    assert!(keyless.stdout.starts_with("Not logged in"), "{keyless:?}");
 }

@@ -1,0 +1,110 @@
+//! The folder `.codey` and git's exclude file.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use codey_tools::prepare_codey_dir;
+
+fn git(folder: &Path, args: &[&str]) {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"];
+    let output = Command::new("git").args(identity).args(args).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), &["init", "-q"]);
+    git(folder.path(), &["commit", "-q", "--allow-empty", "-m", "one"]);
+    folder
+}
+
+/// Prepares twice; then git does not see `.codey`, which is private, and one line says so.
+fn check(root: &Path, exclude: &Path) {
+    let before = std::fs::read_to_string(exclude).unwrap_or_default();
+    prepare_codey_dir(root).unwrap();
+    prepare_codey_dir(root).unwrap();
+    assert_eq!(std::fs::metadata(root.join(".codey")).unwrap().permissions().mode() & 0o7777, 0o700);
+    assert_eq!(std::fs::read_to_string(exclude).unwrap(), before + "/.codey/\n");
+    std::fs::write(root.join(".codey/file"), "").unwrap();
+    let status = Command::new("git").args(["status", "--porcelain"]).current_dir(root).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "");
+    assert!(!root.join(".gitignore").exists());
+}
+
+#[test]
+fn a_repository_lists_it_once() {
+    let folder = repository();
+    check(folder.path(), &folder.path().join(".git/info/exclude"));
+}
+
+#[test]
+fn an_exclude_file_that_is_missing_or_unfinished_is_mended() {
+    let folder = repository();
+    std::fs::remove_dir_all(folder.path().join(".git/info")).unwrap();
+    check(folder.path(), &folder.path().join(".git/info/exclude"));
+    let folder = repository();
+    let exclude = folder.path().join(".git/info/exclude");
+    std::fs::write(&exclude, "*.o").unwrap();
+    prepare_codey_dir(folder.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(exclude).unwrap(), "*.o\n/.codey/\n");
+}
+
+#[test]
+fn worktrees_and_submodules_use_the_exclude_file_that_git_uses() {
+    let main = repository();
+    let parent = tempfile::tempdir().unwrap();
+    let tree = parent.path().join("tree");
+    git(main.path(), &["worktree", "add", "-q", tree.to_str().unwrap()]);
+    check(&tree, &main.path().join(".git/info/exclude"));
+    let outer = repository();
+    git(outer.path(), &["submodule", "--quiet", "add", main.path().to_str().unwrap(), "sub"]);
+    check(&outer.path().join("sub"), &outer.path().join(".git/modules/sub/info/exclude"));
+}
+
+#[test]
+fn outside_git_only_the_folder_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare_codey_dir(folder.path()).unwrap();
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, [".codey"]);
+}
+
+#[test]
+fn a_folder_that_git_could_not_use_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let victim = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".git"), format!("gitdir: {}\n", victim.path().display())).unwrap();
+    prepare_codey_dir(folder.path()).unwrap();
+    assert_eq!(std::fs::read_dir(victim.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_exclude_file_that_is_a_link_to_elsewhere_is_not_written() {
+    let folder = repository();
+    let victim = folder.path().join("victim");
+    std::fs::write(&victim, "x\n").unwrap();
+    let exclude = folder.path().join(".git/info/exclude");
+    std::fs::remove_file(&exclude).unwrap();
+    std::os::unix::fs::symlink(&victim, &exclude).unwrap();
+    prepare_codey_dir(folder.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(victim).unwrap(), "x\n");
+}
+
+#[test]
+fn a_link_in_the_place_of_the_folder_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path().join(".codey")).unwrap();
+    assert!(prepare_codey_dir(folder.path()).is_err());
+}
+
+#[test]
+fn a_folder_that_all_can_read_becomes_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let codey = folder.path().join(".codey");
+    std::fs::create_dir(&codey).unwrap();
+    std::fs::set_permissions(&codey, std::fs::Permissions::from_mode(0o755)).unwrap();
+    prepare_codey_dir(folder.path()).unwrap();
+    assert_eq!(std::fs::metadata(&codey).unwrap().permissions().mode() & 0o7777, 0o700);
+}
