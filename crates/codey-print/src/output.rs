@@ -1,4 +1,4 @@
-//! A stream whose reader may be slow, stuck or gone.
+//! The two streams, written in the order of events, with readers that may be slow, stuck or gone.
 
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
@@ -13,9 +13,15 @@ const CAPACITY: usize = 64;
 /// How long a stuck reader is waited for once the run was told to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Text for one of the streams.
+pub(crate) enum Chunk {
+    Stdout(Vec<u8>),
+    Stderr(String),
+}
+
 /// Writes in a thread of its own, since a write to a full pipe cannot be cancelled.
 pub(crate) struct Output {
-    chunks: Option<Sender<Vec<u8>>>,
+    chunks: Option<Sender<Chunk>>,
     ended: oneshot::Receiver<std::io::Result<()>>,
     stop: CancellationToken,
     gave_up: bool,
@@ -33,14 +39,22 @@ pub(crate) enum Written {
 }
 
 impl Output {
-    /// Writes to `writer` until dropped; after `stop` a stuck reader is not waited for.
-    pub(crate) fn new(mut writer: impl Write + Send + 'static, stop: CancellationToken) -> Self {
-        let (chunks, mut received) = channel::<Vec<u8>>(CAPACITY);
+    /// Writes until dropped; after `stop` a stuck reader is not waited for.
+    pub(crate) fn new(
+        mut stdout: impl Write + Send + 'static,
+        mut stderr: impl Write + Send + 'static,
+        stop: CancellationToken,
+    ) -> Self {
+        let (chunks, mut received) = channel(CAPACITY);
         let (report, ended) = oneshot::channel();
         std::thread::spawn(move || {
             let mut result = Ok(());
             while let Some(chunk) = received.blocking_recv() {
-                result = writer.write_all(&chunk).and_then(|()| writer.flush());
+                match chunk {
+                    Chunk::Stdout(bytes) => result = stdout.write_all(&bytes).and_then(|()| stdout.flush()),
+                    // A closed stderr leaves nobody to tell, and is no reason to stop.
+                    Chunk::Stderr(text) => drop(stderr.write_all(text.as_bytes())),
+                }
                 if result.is_err() {
                     break;
                 }
@@ -52,7 +66,7 @@ impl Output {
     }
 
     /// Hands over a chunk; `false` when there is no use in further ones.
-    pub(crate) async fn write(&mut self, chunk: Vec<u8>) -> bool {
+    pub(crate) async fn write(&mut self, chunk: Chunk) -> bool {
         let Some(chunks) = &self.chunks else { return false };
         let sent = tokio::select! {
             biased;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exit::{STDOUT_CLOSED, exit_code, explanation};
 use crate::input::forward_lines;
-use crate::output::{Output, Written};
+use crate::output::{Chunk, Output, Written};
 use crate::text::{TextOptions, TextView, one_line};
 
 /// Events that are turned into one write.
@@ -154,7 +154,7 @@ fn write_stderr(text: &str) {
 
 struct Printer {
     mode: Mode,
-    stdout: Output,
+    output: Output,
     view: TextView,
     /// A run began and has not ended.
     running: bool,
@@ -171,7 +171,8 @@ impl Printer {
             stderr_is_terminal,
             colour: stderr_is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         });
-        Self { mode, stdout: Output::new(std::io::stdout(), stop), view, running: false, last: None, open: true }
+        let output = Output::new(std::io::stdout(), std::io::stderr(), stop);
+        Self { mode, output, view, running: false, last: None, open: true }
     }
 
     /// Prints events; `false` when nobody reads any more.
@@ -196,13 +197,22 @@ impl Printer {
                 }
             }
             if !shown.stderr.is_empty() {
-                write_stderr(&shown.stderr);
+                self.write(Chunk::Stdout(std::mem::take(&mut out))).await;
+                self.write(Chunk::Stderr(shown.stderr)).await;
             }
         }
-        if !out.is_empty() && self.open {
-            self.open = self.stdout.write(out).await;
-        }
+        self.write(Chunk::Stdout(out)).await;
         self.open
+    }
+
+    async fn write(&mut self, chunk: Chunk) {
+        let is_empty = match &chunk {
+            Chunk::Stdout(bytes) => bytes.is_empty(),
+            Chunk::Stderr(text) => text.is_empty(),
+        };
+        if self.open && !is_empty {
+            self.open = self.output.write(chunk).await;
+        }
     }
 
     /// Waits for the reader and returns the exit code.
@@ -212,10 +222,12 @@ impl Printer {
             self.take(&[run_end(outcome)]).await;
         }
         let code = self.last.as_ref().map_or(0, exit_code);
-        if let Some(outcome) = &self.last {
+        let written = self.output.finish().await;
+        // Who closed stdout knows why the run was ended.
+        if let Some(outcome) = self.last.as_ref().filter(|_| written != Written::ReaderGone) {
             complain(outcome);
         }
-        match self.stdout.finish().await {
+        match written {
             Written::All | Written::GaveUp => code,
             Written::ReaderGone => STDOUT_CLOSED,
             Written::Failed(error) => {

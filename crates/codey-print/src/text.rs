@@ -15,8 +15,6 @@ pub(crate) struct TextView {
     session: Option<String>,
     /// Whether the answer so far ends in the middle of a line.
     mid_line: bool,
-    /// Whether a turn began since the last text.
-    turn_began: bool,
 }
 
 /// How to show it.
@@ -41,7 +39,7 @@ pub(crate) struct Shown {
 
 impl TextView {
     pub(crate) fn new(options: TextOptions) -> Self {
-        Self { options, open: HashMap::new(), session: None, mid_line: false, turn_began: false }
+        Self { options, open: HashMap::new(), session: None, mid_line: false }
     }
 
     /// What is to be shown of `event`.
@@ -49,8 +47,9 @@ impl TextView {
         let mut shown = Shown::default();
         match event {
             Event::SessionStart { session, .. } => self.session.clone_from(session),
-            Event::TurnStart { .. } => self.turn_began = true,
             Event::TextDelta { text } => shown.stdout = self.answer(text),
+            // The response is over: what comes on stderr now begins a line.
+            Event::Usage { .. } => shown.stdout = self.end_of_line(),
             Event::ToolStart { call, summary, .. } => {
                 self.open.insert(call.clone(), one_line(summary));
             }
@@ -64,19 +63,17 @@ impl TextView {
             }
             Event::Warning { message, .. } => shown.stderr = format!("codey: warning: {}\n", one_line(message)),
             Event::RunEnd { turns, usage, cost_usd, .. } => {
-                if std::mem::take(&mut self.mid_line) {
-                    shown.stdout.push('\n');
-                }
+                shown.stdout = self.end_of_line();
                 shown.stderr = self.end_line(*turns, usage, *cost_usd);
             }
             Event::PathReset { .. }
             | Event::Message { .. }
             | Event::RunStart {}
+            | Event::TurnStart { .. }
             | Event::ThinkingDelta { .. }
             | Event::ToolOutput { .. }
             | Event::ApprovalRequest { .. }
             | Event::ApprovalReply { .. }
-            | Event::Usage { .. }
             | Event::Compaction { .. }
             | Event::Steering { .. } => {}
         }
@@ -88,9 +85,6 @@ impl TextView {
 
     fn answer(&mut self, text: &str) -> String {
         let mut shown = String::new();
-        if std::mem::take(&mut self.turn_began) && self.mid_line {
-            shown.push('\n');
-        }
         if self.options.stdout_is_terminal {
             shown.extend(text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{FFFD}' } else { c }));
         } else {
@@ -98,6 +92,11 @@ impl TextView {
         }
         self.mid_line = !shown.ends_with('\n');
         shown
+    }
+
+    /// The newline that the answer so far lacks.
+    fn end_of_line(&mut self) -> String {
+        if std::mem::take(&mut self.mid_line) { "\n".to_owned() } else { String::new() }
     }
 
     fn tool_line(&self, summary: &str, code: Option<ErrorCode>, display: &ToolDisplay, duration_ms: u64) -> String {
@@ -229,9 +228,18 @@ mod tests {
 
     #[test]
     fn a_newline_stands_between_turns_and_at_the_end_where_the_text_has_none() {
-        let turn = |turn| Event::TurnStart { turn };
-        check(PLAIN, &[turn(1), text("a"), text("b"), turn(2), turn(3), text("c"), end()], "ab\nc\n", END);
-        check(PLAIN, &[turn(1), text("a\n"), turn(2), text("b\n"), end()], "a\nb\n", END);
+        let over = Event::Usage {
+            request: Usage::default(),
+            session: Usage::default(),
+            cost_usd: None,
+            context_tokens: 0,
+            context_window: None,
+            cache_break: None,
+            duration_ms: 0,
+        };
+        let over = || over.clone();
+        check(PLAIN, &[text("a"), text("b"), over(), over(), text("c"), end()], "ab\nc\n", END);
+        check(PLAIN, &[text("a\n"), over(), text("b\n"), over(), end()], "a\nb\n", END);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! How much of a text the model is shown.
 
-use std::collections::VecDeque;
-
 use codey_protocol::ToolKind;
 
 /// Characters of a command's output that are shown whole. Source: contract section 3.
@@ -56,7 +54,9 @@ pub fn cap_text(text: &str, max_chars: usize, rule: CapRule) -> String {
 }
 
 fn note(left_out: usize) -> String {
-    format!("\n[… {left_out} characters left out: the results of this turn are too long together; ask for less at once …]\n")
+    format!(
+        "\n[… {left_out} characters left out: the results of this turn are too long together; ask for less at once …]\n"
+    )
 }
 
 /// The first `chars` characters, up to the last line end if one is near the cut.
@@ -67,10 +67,14 @@ fn head_of(text: &str, chars: usize) -> &str {
     near.map_or(head, |(at, _)| &head[..at])
 }
 
+fn last_chars(text: &str, chars: usize) -> &str {
+    let start = text.char_indices().rev().nth(chars.saturating_sub(1)).map_or(0, |(at, _)| at);
+    &text[start..]
+}
+
 /// The last `chars` characters, from the first line start if one is near the cut.
 fn tail_of(text: &str, chars: usize) -> &str {
-    let start = text.char_indices().rev().nth(chars.saturating_sub(1)).map_or(0, |(at, _)| at);
-    let tail = &text[start..];
+    let tail = last_chars(text, chars);
     let near = tail.char_indices().take(SLACK).find(|(_, char)| *char == '\n');
     near.map_or(tail, |(at, _)| &tail[at + 1..])
 }
@@ -85,6 +89,11 @@ pub(crate) struct Decoder {
 impl Decoder {
     /// Decodes what is complete; what can never be text becomes U+FFFD.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
+        if self.pending.is_empty()
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return text.to_owned();
+        }
         let mut joined = std::mem::take(&mut self.pending);
         joined.extend_from_slice(bytes);
         let mut text = String::with_capacity(joined.len());
@@ -121,8 +130,8 @@ pub(crate) struct Capture {
     /// All the text while it is short enough to be shown whole; its start afterwards.
     start: String,
     start_chars: usize,
-    /// The newest characters, once `start` is full.
-    end: VecDeque<char>,
+    /// The newest text, once `start` is full: at least what is shown of it, at most eight bytes for each character.
+    end: String,
     text_bytes: u64,
     is_long: bool,
 }
@@ -169,8 +178,7 @@ impl Capture {
             return self.start.clone();
         }
         let head = head_of(&self.start, HEAD);
-        let end: String = self.end.iter().collect();
-        let tail = tail_of(&end, TAIL);
+        let tail = tail_of(&self.end, TAIL);
         let left_out = self.text_bytes - head.len() as u64 - tail.len() as u64;
         let place = match spill {
             Spill::File(path) if self.raw_total > SPILL as u64 => format!("the first 5 MiB of it: {path}"),
@@ -191,15 +199,15 @@ impl Capture {
             }
             self.is_long = true;
             let whole = std::mem::take(&mut self.start);
-            self.end.extend(whole.chars().skip(self.start_chars - TAIL));
+            self.end = last_chars(&whole, TAIL).to_owned();
             self.start = whole.chars().take(HEAD).collect();
             return;
         }
-        // Only the last characters can still be shown.
-        let newest = text.char_indices().rev().nth(TAIL - 1).map_or(text, |(at, _)| &text[at..]);
-        self.end.extend(newest.chars());
-        let surplus = self.end.len().saturating_sub(TAIL);
-        self.end.drain(..surplus);
+        self.end.push_str(last_chars(text, TAIL));
+        // Not each time: trimming costs as much as what it keeps.
+        if self.end.len() > 8 * TAIL {
+            self.end = last_chars(&self.end, TAIL).to_owned();
+        }
     }
 }
 
@@ -248,7 +256,7 @@ mod tests {
         (0..200).for_each(|_| drop(capture.push(piece.as_bytes())));
         capture.close();
         assert_eq!(capture.raw().len(), SPILL);
-        assert_eq!(capture.end.len(), TAIL);
+        assert!(capture.end.len() <= 8 * TAIL);
         let shown = capture.shown(Spill::File("f"));
         assert!(shown.contains(" bytes left out; the first 5 MiB of it: f …]\n"), "{shown}");
         assert!(capture.shown(Spill::Failed("no space")).contains("; the rest was not kept: no space …]"));

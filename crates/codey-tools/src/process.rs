@@ -32,8 +32,8 @@ use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use ulid::Ulid;
 
-pub(crate) use leftovers::Leftovers;
 use leftovers::Leftover;
+pub(crate) use leftovers::Leftovers;
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
@@ -107,6 +107,9 @@ pub(crate) async fn run(
     leftovers: &Leftovers,
     mut sink: impl FnMut(&[u8]),
 ) -> io::Result<End> {
+    if stops.cancel.is_cancelled() {
+        return Ok(End::Cancelled);
+    }
     let deadline = Instant::now() + shell.timeout;
     let mut running = Running::start(&shell, leftovers)?;
     let status = tokio::select! {
@@ -204,7 +207,7 @@ impl Running {
 
     /// Ends all of it and waits until it is gone.
     async fn terminate(mut self, ending: &CancellationToken, sink: &mut impl FnMut(&[u8])) {
-        self.group.signal(Signal::SIGTERM).await;
+        self.group.ask_to_end().await;
         let grace = grace(ending);
         tokio::pin!(grace);
         let mut ticks = interval(POLL);
@@ -260,12 +263,13 @@ impl Group {
         killpg(self.leader, None) == Err(Errno::ESRCH)
     }
 
-    /// Sends `signal` to the group and to all that carry the mark.
-    async fn signal(&self, signal: Signal) {
-        self.signal_group(signal);
-        for pid in sweep::marked(vec![self.mark.clone()]).await {
+    /// Asks the group, and what left it, to end. Each process is asked once: many take a second time for impatience.
+    async fn ask_to_end(&self) {
+        let strays = sweep::strays(vec![self.mark.clone()], vec![self.leader]).await;
+        self.signal_group(Signal::SIGTERM);
+        for pid in strays {
             // It may have ended since; then there is nothing to do.
-            let _ = kill(pid, signal);
+            let _ = kill(pid, Signal::SIGTERM);
         }
     }
 

@@ -20,8 +20,8 @@ pub(crate) use codey_dir::private_folder;
 pub(crate) use content::{digest_of, file_error, open_regular, plain, read_whole};
 pub use deny::default_deny_paths;
 pub(crate) use deny::{Access, DenyRules};
-pub(crate) use ledger::Standing;
 use ledger::Ledger;
+pub(crate) use ledger::Standing;
 pub(crate) use replace::{Replacement, same_version};
 pub(crate) use resolve::{Place, Presence, describe_lookalike, open_folder};
 
@@ -31,7 +31,7 @@ use crate::process::Leftovers;
 /// A directory handle whose lookups cannot leave the root, and what the model knows of the files in it.
 ///
 /// Cheap to clone; clones share everything. Commands are not jailed by it; it only keeps track of what they leave
-/// running, and kills that when the last clone is dropped without [`Workspace::end_run`].
+/// running. When the last clone is dropped without [`Workspace::end_run`], their process groups are killed.
 #[derive(Clone)]
 pub struct Workspace {
     inner: Arc<Inner>,

@@ -136,7 +136,10 @@ async fn work_folder(workspace: &Workspace, path: String) -> Result<RelPath, Too
                 _ if place.metadata(&path).is_ok() => (ErrorCode::InvalidArguments, format!("{path} is no directory")),
                 _ => (ErrorCode::NotFound, format!("directory {path} does not exist")),
             };
-            Err(ToolError::new(code, format!("{problem}; nothing was run. Leave workdir out, or name an existing one.")))
+            Err(ToolError::new(
+                code,
+                format!("{problem}; nothing was run. Leave workdir out, or name an existing one."),
+            ))
         })
         .await
 }
@@ -162,9 +165,7 @@ async fn shown(workspace: &Workspace, capture: Capture) -> (Shown, Option<RelPat
         Ok((capture, Ok(path))) => {
             (Shown { text: capture.shown(Spill::File(&workspace.shown(&path))), is_cut: true }, Some(path))
         }
-        Ok((capture, Err(error))) => {
-            (Shown { text: capture.shown(Spill::Failed(&plain(&error))), is_cut: true }, None)
-        }
+        Ok((capture, Err(error))) => (Shown { text: capture.shown(Spill::Failed(&plain(&error))), is_cut: true }, None),
         Err(error) => (Shown { text: error.message, is_cut: true }, None),
     }
 }

@@ -75,7 +75,10 @@ mod tests {
         check(b"\xFE\xFF\0a", ContentKind::Utf16 { name: "UTF-16BE" });
         check(b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR", ContentKind::Image("image/png"));
         check(b"\xFF\xD8\xFF\xE0\0\x10JFIF", ContentKind::Image("image/jpeg"));
-        check(&[b"\x7FELF\x02\x01\x01".as_slice(), &[0; 60]].concat(), ContentKind::Binary(Some("application/x-executable")));
+        check(
+            &[b"\x7FELF\x02\x01\x01".as_slice(), &[0; 60]].concat(),
+            ContentKind::Binary(Some("application/x-executable")),
+        );
         check(b"a\0b", ContentKind::Binary(None));
     }
 }

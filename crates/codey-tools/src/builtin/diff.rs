@@ -178,7 +178,11 @@ mod tests {
 
     #[test]
     fn old_and_new_are_whole_lines_around_the_change() {
-        let diff = diff(&RelPath::new("f"), Some(b"1\n2\n3\n4\n5x6\n7\n8\n9\n10\n11\n"), b"1\n2\n3\n4\n5y6\n7\n8\n9\n10\n11\n");
+        let diff = diff(
+            &RelPath::new("f"),
+            Some(b"1\n2\n3\n4\n5x6\n7\n8\n9\n10\n11\n"),
+            b"1\n2\n3\n4\n5y6\n7\n8\n9\n10\n11\n",
+        );
         assert_eq!(diff.old.as_deref(), Some("2\n3\n4\n5x6\n7\n8\n9\n"));
         assert_eq!(diff.new, "2\n3\n4\n5y6\n7\n8\n9\n");
         assert_eq!((diff.added, diff.removed), (1, 1));

@@ -117,7 +117,9 @@ fn refuse(path: &str, old_str: &str, content: &[u8], miss: &Miss) -> ToolError {
         ),
         Miss::NoChange => ToolError::new(
             ErrorCode::InvalidArguments,
-            format!("this edit would leave {path} as it is; nothing was changed. Only the line ends of the two texts differ."),
+            format!(
+                "this edit would leave {path} as it is; nothing was changed. Only the line ends of the two texts differ."
+            ),
         ),
     }
 }

@@ -50,7 +50,9 @@ impl TypedTool for Glob {
     async fn plan(&self, args: &GlobArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
         let folder = args.path.clone().unwrap_or_default();
         let place = folder.clone();
-        workspace.blocking(move |workspace| workspace.resolve(&place, Access::Read)?.metadata(&place).map(drop)).await?;
+        workspace
+            .blocking(move |workspace| workspace.resolve(&place, Access::Read)?.metadata(&place).map(drop))
+            .await?;
         let summary = match folder.as_str() {
             "" => format!("glob {}", args.pattern),
             _ => format!("glob {} in {folder}", args.pattern),
@@ -94,10 +96,10 @@ fn glob(workspace: &Workspace, args: &GlobArgs, stop: &Stop) -> Result<ToolOutpu
                     return;
                 }
                 let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                match if is_folder { Some(Kind::Folder) } else { kind_of(workspace, path) } {
-                    Some(kind) => add(path, kind),
-                    // Vanished meanwhile, or a link that leads nowhere or where no tool may look.
-                    None => {}
+                let kind = if is_folder { Some(Kind::Folder) } else { kind_of(workspace, path) };
+                // Without one it vanished meanwhile, or is a link to nothing or to where no tool may look.
+                if let Some(kind) = kind {
+                    add(path, kind);
                 }
             });
         }

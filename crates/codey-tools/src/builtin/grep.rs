@@ -65,7 +65,9 @@ impl TypedTool for Grep {
     async fn plan(&self, args: &GrepArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
         let place = args.path.clone().unwrap_or_default();
         let shown = if place.is_empty() { ".".to_owned() } else { place.clone() };
-        workspace.blocking(move |workspace| workspace.resolve(&place, Access::Read)?.metadata(&place).map(drop)).await?;
+        workspace
+            .blocking(move |workspace| workspace.resolve(&place, Access::Read)?.metadata(&place).map(drop))
+            .await?;
         let summary = format!("grep {:?} in {shown}", args.pattern);
         Ok(Plan {
             effect: Effect::Observe,
@@ -87,7 +89,8 @@ fn grep(workspace: &Workspace, args: &GrepArgs, stop: &Stop) -> Result<ToolOutpu
     let search = Search::new(args)?;
     let place = workspace.resolve(shown, Access::Read)?;
     let metadata = place.metadata(shown)?;
-    let hits = Mutex::new(Hits::new(args.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get).min(MAX_LIMIT), search.files_only));
+    let hits =
+        Mutex::new(Hits::new(args.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get).min(MAX_LIMIT), search.files_only));
     let add = |file: FileHits| hits.lock().unwrap_or_else(PoisonError::into_inner).add(file);
     let left_out = LeftOut::default();
     let is_folder = metadata.is_dir();
@@ -225,6 +228,8 @@ fn broken(pattern: &str, error: &grep_regex::Error) -> ToolError {
     let literal = regex::escape(pattern);
     ToolError::new(
         ErrorCode::InvalidArguments,
-        format!("the pattern is no valid regular expression: {error}\nMend it; to find it by the letter send {literal}"),
+        format!(
+            "the pattern is no valid regular expression: {error}\nMend it; to find it by the letter send {literal}"
+        ),
     )
 }

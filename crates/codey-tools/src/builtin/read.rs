@@ -126,7 +126,9 @@ fn decode(decoder: &mut encoding_rs::Decoder, bytes: &[u8]) -> String {
 fn is_image(shown: &str, media_type: &str) -> ToolError {
     ToolError::new(
         ErrorCode::BinaryFile,
-        format!("{shown} is a picture ({media_type}), which cannot be shown yet. Ask the user what it shows, or inspect it with bash."),
+        format!(
+            "{shown} is a picture ({media_type}), which cannot be shown yet. Ask the user what it shows, or inspect it with bash."
+        ),
     )
 }
 
@@ -134,7 +136,9 @@ fn is_binary(shown: &str, media_type: Option<&str>) -> ToolError {
     let kind = media_type.map(|kind| format!(" ({kind})")).unwrap_or_default();
     ToolError::new(
         ErrorCode::BinaryFile,
-        format!("{shown} is a binary file{kind}, not text. Inspect it with bash, for example with file, strings or xxd."),
+        format!(
+            "{shown} is a binary file{kind}, not text. Inspect it with bash, for example with file, strings or xxd."
+        ),
     )
 }
 

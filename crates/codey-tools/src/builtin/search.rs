@@ -80,10 +80,10 @@ impl LeftOut {
         match self.stopped() {
             None => {}
             Some(Stopped::OutOfTime) => notes.push(format!(
-                "stopped: the time for one call was over, this is only what was found until then ({found}); narrow the path"
+                "stopped: the time for one call was over; found until then: {found}; narrow the path or the pattern"
             )),
             Some(Stopped::Cancelled) => {
-                notes.push(format!("stopped: the call was cancelled, this is only what was found until then ({found})"));
+                notes.push(format!("stopped: the call was cancelled; found until then: {found}"));
             }
         }
         notes
@@ -138,7 +138,38 @@ pub(super) fn printed(workspace: &Workspace, path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+
+    #[test]
+    fn srch_03_a_walk_that_is_stopped_says_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(crate::WorkspaceOptions {
+            root: folder.path().to_owned(),
+            cwd: RelPath::root(),
+            deny_paths: Vec::new(),
+            hidden_env: Vec::new(),
+        })
+        .unwrap();
+        for number in 0..500 {
+            workspace.root().write(format!("{number}.rs"), "").unwrap();
+        }
+        let cancel = CancellationToken::new();
+        let stop = Stop::until(cancel.clone(), Instant::now() + Duration::from_secs(60));
+        let visited = AtomicU64::new(0);
+        let left_out = LeftOut::default();
+        walk(&workspace, &RelPath::root(), Named::default(), &stop, &left_out, |_, _| {
+            LeftOut::count(&visited);
+            cancel.cancel();
+        });
+        let visited = visited.into_inner();
+        assert!((1..500).contains(&visited), "{visited}");
+        assert_eq!(left_out.notes(7, true), ["stopped: the call was cancelled; found until then: 7"]);
+    }
 
     #[test]
     fn a_pattern_names_hidden_entries_with_a_dot() {

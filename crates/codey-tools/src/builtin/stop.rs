@@ -22,7 +22,11 @@ pub(super) enum Stopped {
 
 impl Stop {
     pub(super) fn of(context: &ToolContext<'_>) -> Self {
-        Self { cancel: context.cancel.clone(), deadline: context.deadline }
+        Self::until(context.cancel.clone(), context.deadline)
+    }
+
+    pub(super) fn until(cancel: CancellationToken, deadline: Instant) -> Self {
+        Self { cancel, deadline }
     }
 
     /// Whether it is time to stop, and why.

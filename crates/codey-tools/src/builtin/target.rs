@@ -110,7 +110,8 @@ impl Target {
         let Place { path, mut folder, name, presence } = self.place;
         match (&self.current, presence) {
             (Some(current), _) => {
-                let replacement = Replacement::prepare(&folder, bytes, Some(&current.metadata)).map_err(|error| failed(&error))?;
+                let replacement =
+                    Replacement::prepare(&folder, bytes, Some(&current.metadata)).map_err(|error| failed(&error))?;
                 current.check_unchanged(&folder, &name, &self.shown)?;
                 replacement.replace(&name).map_err(|error| failed(&error))?;
             }
@@ -140,7 +141,9 @@ impl Target {
             Standing::Current | Standing::Absent | Standing::Deleted => Ok(()),
             Standing::NeverRead => Err(ToolError::new(
                 ErrorCode::NotRead,
-                format!("{shown} exists and has not been read yet; nothing was changed. Read it, then send this again."),
+                format!(
+                    "{shown} exists and has not been read yet; nothing was changed. Read it, then send this again."
+                ),
             )),
             Standing::Changed => Err(changed(shown)),
             Standing::SummarisedAway => Err(ToolError::new(
@@ -181,9 +184,7 @@ fn check_writable(place: &Place, metadata: &Metadata, shown: &str) -> Result<(),
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let opened = place.folder.open_with(&place.name, OpenOptions::new().write(true).custom_flags(flags.bits()));
     match opened {
-        Err(error) if error.raw_os_error() != Some(Errno::ETXTBSY as i32) => {
-            Err(file_error(shown, "write", &error))
-        }
+        Err(error) if error.raw_os_error() != Some(Errno::ETXTBSY as i32) => Err(file_error(shown, "write", &error)),
         // For root everything opens.
         Ok(_) | Err(_) if metadata.permissions().mode() & 0o222 == 0 => {
             Err(file_error(shown, "write", &Errno::EACCES.into()))
@@ -222,13 +223,17 @@ fn changed(shown: &str) -> ToolError {
 fn deleted(shown: &str) -> ToolError {
     ToolError::new(
         ErrorCode::StaleRead,
-        format!("{shown} was read, but has been deleted since; nothing was changed. If it is to exist, create it with write."),
+        format!(
+            "{shown} was read, but has been deleted since; nothing was changed. If it is to exist, create it with write."
+        ),
     )
 }
 
 fn appeared(shown: &str) -> ToolError {
     ToolError::new(
         ErrorCode::StaleRead,
-        format!("{shown} did not exist and was created by something else meanwhile; nothing was written. Read it first."),
+        format!(
+            "{shown} did not exist and was created by something else meanwhile; nothing was written. Read it first."
+        ),
     )
 }

@@ -65,8 +65,8 @@ impl Leftovers {
         if marks.is_empty() {
             return;
         }
+        let strays = sweep::strays(marks.clone(), groups.iter().map(|one| one.group.leader).collect()).await;
         groups.iter().for_each(|one| one.group.signal_group(Signal::SIGTERM));
-        let strays = sweep::marked(marks.clone()).await;
         strays.iter().for_each(|pid| {
             // It may have ended by itself since.
             let _ = nix::sys::signal::kill(*pid, Signal::SIGTERM);

@@ -9,10 +9,14 @@ pub(super) async fn count(leader: Pid, mark: String) -> Background {
     imp::count(leader, mark).await
 }
 
-/// Processes that carry one of `marks`, except those of Codey's own kind that only pass it on; none where this system
-/// does not show environments.
+/// Processes that carry one of `marks`; none where this system does not show environments.
 pub(super) async fn marked(marks: Vec<String>) -> Vec<Pid> {
-    imp::marked(marks).await
+    strays(marks, Vec::new()).await
+}
+
+/// Of those, the ones that are in none of `groups`.
+pub(super) async fn strays(marks: Vec<String>, groups: Vec<Pid>) -> Vec<Pid> {
+    imp::strays(marks, groups).await
 }
 
 /// Kills all that carry one of `marks`, until none is left.
@@ -52,8 +56,9 @@ mod imp {
         }
     }
 
-    pub(super) async fn marked(marks: Vec<String>) -> Vec<Pid> {
-        scan(move |process| process.carries(&marks) && process.is_alive()).await
+    pub(super) async fn strays(marks: Vec<String>, groups: Vec<Pid>) -> Vec<Pid> {
+        let is_in_one = move |process: &Process<'_>| groups.iter().any(|group| process.is_in_group(*group));
+        scan(move |process| process.carries(&marks) && process.is_alive() && !is_in_one(process)).await
     }
 
     async fn scan(is_wanted: impl Fn(&Process<'_>) -> bool + Send + 'static) -> Vec<Pid> {
@@ -121,7 +126,7 @@ mod imp {
         }
     }
 
-    pub(super) async fn marked(_marks: Vec<String>) -> Vec<Pid> {
+    pub(super) async fn strays(_marks: Vec<String>, _groups: Vec<Pid>) -> Vec<Pid> {
         Vec::new()
     }
 }

@@ -69,7 +69,9 @@ pub(crate) fn file_error(shown: &str, action: &str, error: &io::Error) -> ToolEr
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "The disk is full; tell the user.",
         io::ErrorKind::ReadOnlyFilesystem => "The disk is mounted read-only; tell the user.",
-        _ if error.raw_os_error() == Some(Errno::ELOOP as i32) => "It is a link, or part of a circle of links; name the file itself.",
+        _ if error.raw_os_error() == Some(Errno::ELOOP as i32) => {
+            "It is a link, or part of a circle of links; name the file itself."
+        }
         io::ErrorKind::InvalidFilename => "The name is too long or not allowed on this disk; use a shorter one.",
         _ => "Nothing was changed; try once more, and if it fails again tell the user.",
     };

@@ -22,7 +22,8 @@ pub fn default_deny_paths() -> Vec<String> {
 /// Deny globs, and the folders that belong to git and to Codey.
 ///
 /// Rules match generously, since they forbid: upper and lower case are the same (a disk may think so too), a glob
-/// without `/` matches in every folder, and a denied folder denies all below it.
+/// without `/` matches in every folder, and a denied folder denies all below it. A hard link is another name for the same
+/// file and cannot be told from it.
 #[derive(Debug)]
 pub(crate) struct DenyRules {
     globs: GlobSet,
@@ -72,22 +73,22 @@ impl DenyRules {
 
 /// Refuses what belongs to git or to Codey.
 fn check_owner(path: &str, shown: &str, access: Access) -> Result<(), ToolError> {
-        let mut parts = path.split('/');
-        if parts.next().is_some_and(|first| first.eq_ignore_ascii_case(".codey")) {
-            let readable = access == Access::Read
-                && parts.next().is_none_or(|second| READABLE.iter().any(|name| second.eq_ignore_ascii_case(name)));
-            if !readable || path.len() == ".codey".len() && access == Access::Write {
-                return Err(denied(
-                    "codey",
-                    &format!("{shown} belongs to Codey itself; of .codey only output and skills may be read"),
-                ));
-            }
+    let mut parts = path.split('/');
+    if parts.next().is_some_and(|first| first.eq_ignore_ascii_case(".codey")) {
+        let readable = access == Access::Read
+            && parts.next().is_none_or(|second| READABLE.iter().any(|name| second.eq_ignore_ascii_case(name)));
+        if !readable || path.len() == ".codey".len() && access == Access::Write {
+            return Err(denied(
+                "codey",
+                &format!("{shown} belongs to Codey itself; of .codey only output and skills may be read"),
+            ));
         }
-        if access == Access::Write && path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
-            return Err(denied("git", &format!("{shown} belongs to git; change it with git commands in bash")));
-        }
-        Ok(())
     }
+    if access == Access::Write && path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
+        return Err(denied("git", &format!("{shown} belongs to git; change it with git commands in bash")));
+    }
+    Ok(())
+}
 
 fn denied(rule: &str, reason: &str) -> ToolError {
     ToolError::new(

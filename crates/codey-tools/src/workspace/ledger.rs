@@ -41,8 +41,7 @@ impl Ledger {
     }
 
     pub(crate) fn reset(&mut self, seen: Vec<Seen>) {
-        self.files =
-            seen.into_iter().map(|Seen { path, digest, visible }| (path, Known { digest, visible })).collect();
+        self.files = seen.into_iter().map(|Seen { path, digest, visible }| (path, Known { digest, visible })).collect();
     }
 
     pub(crate) fn standing(&self, path: &RelPath, current: Option<&Digest>) -> Standing {

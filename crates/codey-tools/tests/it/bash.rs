@@ -124,9 +124,11 @@ async fn bash_05_cancelling_ends_all_that_a_command_started() {
 #[tokio::test]
 async fn bash_05_a_command_gets_the_time_to_end_by_itself() {
     let fixture = Fixture::new(&[]);
-    let command = "trap 'echo cleaning up; sleep 0.2; touch cleaned; exit' TERM; echo started; while :; do sleep 0.01; done";
+    let command =
+        "trap 'echo cleaning up; sleep 0.2; touch cleaned; exit' TERM; echo started; while :; do sleep 0.01; done";
     let message = fixture.refused("bash", json!({"command": command, "timeout_ms": 300}), ErrorCode::Timeout).await;
-    assert!(message.contains("started\ncleaning up\n"), "{message}");
+    // One SIGTERM each, and no more: many programs take a second one for impatience.
+    assert_eq!(message.matches("cleaning up").count(), 1, "{message}");
     assert!(fixture.path("cleaned").exists());
 }
 
@@ -165,11 +167,13 @@ async fn bash_07_no_editor_and_no_pager_can_start() {
                  echo 4 > f; git add f";
     fixture.call("bash", json!({"command": setup})).await.unwrap();
     let start = Instant::now();
-    for command in ["git rebase --continue", "git commit", "git rebase -i HEAD"] {
+    for command in ["git rebase --continue", "git commit", "git rebase --abort && git rebase -i HEAD~1"] {
         let text = fixture.text("bash", json!({"command": command})).await;
         assert!(text.contains("[exit 1]") && text.contains("editor 'false'"), "{command}: {text}");
     }
-    let text = fixture.text("bash", json!({"command": "git log --oneline --no-decorate | cut -d' ' -f2; git --paginate log -1"})).await;
+    let text = fixture
+        .text("bash", json!({"command": "git log --oneline --no-decorate | cut -d' ' -f2; git --paginate log -1"}))
+        .await;
     assert!(text.contains("one") && !text.contains('\u{1b}'), "{text}");
     assert!(start.elapsed() < Duration::from_secs(20));
 }
@@ -191,7 +195,8 @@ async fn bash_11_every_call_starts_anew() {
     assert_eq!(fixture.text("bash", json!({"command": "echo ok"})).await, "ok");
     let message = fixture.refused("bash", json!({"command": "echo ok", "workdir": "t"}), ErrorCode::NotFound).await;
     assert_eq!(message, "directory t does not exist; nothing was run. Leave workdir out, or name an existing one.");
-    let message = fixture.refused("bash", json!({"command": "ls", "workdir": "sub/f"}), ErrorCode::InvalidArguments).await;
+    let message =
+        fixture.refused("bash", json!({"command": "ls", "workdir": "sub/f"}), ErrorCode::InvalidArguments).await;
     assert!(message.starts_with("sub/f is no directory"), "{message}");
     fixture.refused("bash", json!({"command": "ls", "workdir": ".."}), ErrorCode::OutsideRoot).await;
     assert_eq!(fixture.text("bash", json!({"command": "ls", "workdir": "sub"})).await, "f");
@@ -217,7 +222,9 @@ async fn bash_13_a_huge_output_keeps_head_tail_and_a_file() {
     let output = fixture.call("bash", json!({"command": command})).await.unwrap();
     let text = text_of(&output);
     assert!(text.chars().count() < 30_200 && text.starts_with("first\ny\n") && text.ends_with("\ny\nlast"));
-    let ToolDisplay::Command { truncated: true, spill: Some(spill), exit: Some(0), .. } = output.for_user else { panic!() };
+    let ToolDisplay::Command { truncated: true, spill: Some(spill), exit: Some(0), .. } = output.for_user else {
+        panic!()
+    };
     let kept = fixture.bytes(spill.as_str());
     assert_eq!(kept.len(), 5 * 1024 * 1024);
     assert!(kept.starts_with(b"first\ny\n"));
@@ -300,7 +307,8 @@ async fn bash_19_the_status_is_stated() {
     let output = fixture.call("bash", json!({"command": "nosuchcmd"})).await.unwrap();
     let text = text_of(&output);
     assert!(text.contains("nosuchcmd: command not found\n[exit 127]"), "{text}");
-    let ToolDisplay::Command { exit: Some(127), signal: None, truncated: false, spill: None, .. } = output.for_user else {
+    let ToolDisplay::Command { exit: Some(127), signal: None, truncated: false, spill: None, .. } = output.for_user
+    else {
         panic!("{:?}", output.for_user)
     };
 }

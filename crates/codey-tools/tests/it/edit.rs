@@ -82,6 +82,19 @@ async fn edit_11_the_mode_stays() {
 }
 
 #[tokio::test]
+async fn edit_11_the_owner_stays_where_that_is_possible() {
+    let fixture = Fixture::new(&[("f", "one\n")]);
+    if std::os::unix::fs::chown(fixture.path("f"), Some(1234), Some(5678)).is_err() {
+        // Only root can give files away, and keep them given.
+        return;
+    }
+    fixture.read("f").await;
+    fixture.call("edit", edit("f", "one", "two")).await.unwrap();
+    let metadata = std::fs::metadata(fixture.path("f")).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid()), (1234, 5678));
+}
+
+#[tokio::test]
 async fn edit_13_a_link_stays_and_its_target_is_changed() {
     let fixture = Fixture::new(&[("real.md", "one\n"), ("docs/", "")]);
     fixture.link("real.md", "link.md");
@@ -227,7 +240,10 @@ async fn edit_25_a_missing_final_newline_stays_missing() {
 #[tokio::test]
 async fn edit_27_tabs_where_spaces_were_sent_are_counted() {
     let fixture = Fixture::new(&[("f.go", "func f() {\n\t\tx := 1\n}\n")]);
-    assert_eq!(fixture.text("read", json!({"path": "f.go"})).await, "     1\tfunc f() {\n     2\t\t\tx := 1\n     3\t}");
+    assert_eq!(
+        fixture.text("read", json!({"path": "f.go"})).await,
+        "     1\tfunc f() {\n     2\t\t\tx := 1\n     3\t}"
+    );
     let message = fixture.refused("edit", edit("f.go", "        x := 1", "x := 2"), ErrorCode::NoMatch).await;
     assert_eq!(
         message,

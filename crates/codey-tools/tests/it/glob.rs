@@ -39,7 +39,7 @@ async fn srch_03_out_of_time_gives_what_was_found_and_says_so() {
     fixture.timeout = Duration::ZERO;
     for (tool, input) in [("glob", json!({"pattern": "**/*.rs"})), ("grep", json!({"pattern": "x"}))] {
         let text = fixture.text(tool, input).await;
-        let note = "[stopped: the time for one call was over, this is only what was found until then (0); narrow the path]";
+        let note = "[stopped: the time for one call was over; found until then: 0; narrow the path or the pattern]";
         assert!(text.ends_with(note), "{text}");
     }
 }
@@ -50,7 +50,7 @@ async fn srch_03_a_cancelled_call_gives_what_was_found_and_says_so() {
     fixture.cancel.cancel();
     for (tool, input) in [("glob", json!({"pattern": "**/*.rs"})), ("grep", json!({"pattern": "x"}))] {
         let text = fixture.text(tool, input).await;
-        assert!(text.ends_with("[stopped: the call was cancelled, this is only what was found until then (0)]"), "{text}");
+        assert!(text.ends_with("[stopped: the call was cancelled; found until then: 0]"), "{text}");
     }
 }
 
@@ -142,8 +142,13 @@ async fn when_nothing_is_found_the_result_says_what_was_left_out() {
         "[no files found: docs does not exist, but there is \"Docs\", which differs only in upper and lower case]",
     )
     .await;
-    check("s*", &format!("[folders that match: src/; add /** for the files in one]\n[no files found; for all folders below \
-                          use **/s*]\n{LEFT_OUT}"))
+    check(
+        "s*",
+        &format!(
+            "[folders that match: src/; add /** for the files in one]\n[no files found; for all folders below \
+                          use **/s*]\n{LEFT_OUT}"
+        ),
+    )
     .await;
     check("src", "[folders that match: src/; add /** for the files in one]\n[no files found]").await;
 }

@@ -103,7 +103,10 @@ async fn hidden_files_are_searched_once_named() {
 async fn a_broken_pattern_is_refused_with_the_reason_and_the_way_to_search_it_by_the_letter() {
     let fixture = Fixture::new(&[]);
     let message = fixture.refused("grep", json!({"pattern": "foo("}), ErrorCode::InvalidArguments).await;
-    assert!(message.contains("unclosed group") && message.ends_with("to find it by the letter send foo\\("), "{message}");
+    assert!(
+        message.contains("unclosed group") && message.ends_with("to find it by the letter send foo\\("),
+        "{message}"
+    );
     let message = fixture.refused("grep", json!({"pattern": "x", "glob": "[a"}), ErrorCode::InvalidArguments).await;
     assert!(message.contains("unclosed character class"), "{message}");
     fixture.refused("grep", json!({"pattern": "x", "path": "nowhere"}), ErrorCode::NotFound).await;

@@ -54,7 +54,9 @@ async fn perm_11_a_longer_name_beside_the_root_is_outside() {
     let mut fixture = Fixture::new(&[]);
     fixture.workspace = crate::fixture::open(&parent.join("abc"), "");
     let absolute = parent.join("abcdef/secret").display().to_string();
-    for path in [absolute.as_str(), "../abcdef/secret", "x/../../abcdef/secret", "/etc/passwd", "../abc/../abcdef/secret"] {
+    for path in
+        [absolute.as_str(), "../abcdef/secret", "x/../../abcdef/secret", "/etc/passwd", "../abc/../abcdef/secret"]
+    {
         fixture.refused("read", json!({"path": path}), ErrorCode::OutsideRoot).await;
         fixture.refused("write", json!({"path": path, "content": "x"}), ErrorCode::OutsideRoot).await;
     }
@@ -63,10 +65,13 @@ async fn perm_11_a_longer_name_beside_the_root_is_outside() {
 
 #[tokio::test]
 async fn perm_13_denied_paths_are_denied_to_every_tool() {
-    let fixture = Fixture::new(&[(".env", "KEY=1\n"), ("src/.env.local", "KEY=2\n"), ("a", "KEY=3\n"), ("dir/id_rsa", "KEY")]);
+    let fixture =
+        Fixture::new(&[(".env", "KEY=1\n"), ("src/.env.local", "KEY=2\n"), ("a", "KEY=3\n"), ("dir/id_rsa", "KEY")]);
     fixture.link(".env", "innocent");
     fixture.link("src", "alias");
-    for path in [".env", "src/../.env", "./src/.env.local", "innocent", "alias/.env.local", "dir/id_rsa", ".ENV", ".env/x"] {
+    for path in
+        [".env", "src/../.env", "./src/.env.local", "innocent", "alias/.env.local", "dir/id_rsa", ".ENV", ".env/x"]
+    {
         for (tool, input) in calls(path) {
             let message = fixture.refused(tool, input, ErrorCode::Denied).await;
             assert!(message.starts_with("denied by deny_paths: "), "{message}");
@@ -102,7 +107,8 @@ async fn git_and_codeys_own_folder_are_not_written() {
     ]);
     fixture.link(".git", "alias");
     let all = [".git/config", ".GIT/config", "alias/config", "sub/.git", "sub/.git/hooks/x", ".git/hooks/new"];
-    let codey = [".codey/sessions/s.jsonl", ".codey/config.toml", ".Codey/config.toml", ".codey/output/o.txt", ".codey/new"];
+    let codey =
+        [".codey/sessions/s.jsonl", ".codey/config.toml", ".Codey/config.toml", ".codey/output/o.txt", ".codey/new"];
     for path in all.iter().chain(&codey) {
         fixture.refused("write", json!({"path": path, "content": "x"}), ErrorCode::Denied).await;
         fixture.refused("edit", json!({"path": path, "old_str": "a", "new_str": "b"}), ErrorCode::Denied).await;
@@ -164,7 +170,7 @@ async fn a_folder_swapped_for_a_link_lets_nothing_escape() {
                 for (from, to) in [("d", "away"), ("evil", "d"), ("d", "evil"), ("away", "d")] {
                     // `write` makes a missing folder, right between two steps.
                     while std::fs::rename(root.join(from), root.join(to)).is_err() {
-                        std::fs::remove_dir_all(root.join(to)).unwrap();
+                        let _ = std::fs::remove_dir_all(root.join(to));
                     }
                 }
                 swaps += 1;

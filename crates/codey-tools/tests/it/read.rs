@@ -83,7 +83,8 @@ async fn read_09_a_character_cut_by_the_sample_is_no_sign_of_binary() {
     // The sample of 8 KiB ends inside the last character.
     let text = format!("{}\n{}é", "a".repeat(1_000), "b".repeat(1_000)) + &format!("\n{}", "c".repeat(98)).repeat(62);
     let text = format!("{text}\n{}é", "d".repeat(8_190 - text.len()));
-    let expected: Vec<String> = text.split('\n').zip(1..).map(|(line, number)| format!("{number:>6}\t{line}")).collect();
+    let expected: Vec<String> =
+        text.split('\n').zip(1..).map(|(line, number)| format!("{number:>6}\t{line}")).collect();
     check(text.as_bytes(), &expected.join("\n")).await;
 }
 

@@ -71,7 +71,8 @@ async fn bad_arguments_are_named_with_what_was_expected() {
     check("read", json!({"path": "a.txt", "start": 1}), "unknown field `start`").await;
     check("read", json!({}), "missing field `path`").await;
     check("read", json!({"path": "a.txt", "limit": 0}), "limit: invalid value: integer `0`, expected a nonzero").await;
-    check("read", json!({"path": "a.txt", "limit": "10"}), "limit: invalid type: string \"10\", expected a nonzero").await;
+    check("read", json!({"path": "a.txt", "limit": "10"}), "limit: invalid type: string \"10\", expected a nonzero")
+        .await;
     check("bash", json!({"command": ["ls"]}), "command: invalid type: sequence, expected a string").await;
     check("bash", json!({"command": " "}), "command is empty").await;
     check("bash", json!({"command": "true", "timeout_ms": 600_001}), "timeout_ms is at most 600000").await;

@@ -144,6 +144,9 @@ impl<'a> Haystack<'a> {
 }
 
 fn find(bytes: &[u8], old: &str) -> Vec<Range<usize>> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.match_indices(old).map(|(at, _)| at..at + old.len()).collect();
+    }
     let mut places = Vec::new();
     let mut start = 0;
     // A text in UTF-8 can only lie inside what is valid UTF-8: no part of it can begin or end a broken sequence.

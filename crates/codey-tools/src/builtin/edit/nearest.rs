@@ -9,7 +9,7 @@ mod differences;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Places told.
 const MAX_PLACES: usize = 3;
@@ -23,6 +23,10 @@ const MAX_OLD_LINES: usize = 200;
 const MAX_LINE_BYTES: usize = 4_096;
 /// Squashed bytes from which on a line says something about its place; `}` does not.
 const TELLING: usize = 4;
+/// Squashed bytes of the line that similar ones are looked for.
+const MAX_ANCHOR: usize = 400;
+/// Candidates kept; a line that is everywhere in the file finds no place.
+const MAX_STARTS: usize = 20_000;
 /// Share of the wanted line's letter triples that a line needs to count as similar, in percent.
 const SIMILAR: usize = 50;
 
@@ -38,18 +42,30 @@ pub(super) fn describe(content: &[u8], old: &str) -> String {
             "old_str holds the line numbers that read puts before each line. Send it without them, beginning with {line:?}."
         );
     }
+    if let Some(plain) = unescaped(old).filter(|plain| super::matching::occurs(content, plain)) {
+        let line = plain.lines().find(|line| !line.is_empty()).unwrap_or_default();
+        return format!(
+            "old_str is escaped once too often: the file has real line ends, tabs and quotes where it has backslashes. \
+             Send them as they are, beginning with {line}"
+        );
+    }
     let lines: Vec<&[u8]> = content.strip_suffix(b"\n").unwrap_or(content).split(|byte| *byte == b'\n').collect();
-    let wanted: Vec<&str> = old.trim_end_matches('\n').split('\n').collect();
+    let wanted: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
     let places = places(&lines, &wanted);
     if places.is_empty() {
         return "Nothing in it is similar. Read the file again and copy old_str from it.".to_owned();
     }
+    let lacks_end = old.ends_with('\n') && !content.ends_with(b"\n");
     let room = (MAX_SHOWN / places.len()).max(1);
     let mut text = String::new();
     for place in &places {
         let end = (place + wanted.len()).min(lines.len());
         let range = if end - place == 1 { format!("line {end}") } else { format!("lines {}-{end}", place + 1) };
-        let words = differences::describe(&lines[*place..end], place + 1, &wanted, content);
+        let mut words = differences::describe(&lines[*place..end], place + 1, &wanted, content);
+        if lacks_end && end == lines.len() {
+            words.push("the file has no line end after its last line, old_str has one".to_owned());
+        }
+        let words = if words.is_empty() { "it goes on differently".to_owned() } else { words.join("; ") };
         let lead = if text.is_empty() { "The closest place is" } else { "Also close:" };
         let _ = writeln!(text, "{lead} {range}: {words}");
         for (index, line) in lines[*place..end].iter().enumerate().take(room) {
@@ -74,6 +90,26 @@ fn without_numbers(text: &str) -> Option<String> {
     lines.map(|lines| lines.join("\n"))
 }
 
+/// The text with the escapes of a string literal resolved, if it holds any.
+fn unescaped(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        let escaped = match (char, chars.peek()) {
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some(quote @ ('"' | '\'' | '\\'))) => *quote,
+            _ => {
+                plain.push(char);
+                continue;
+            }
+        };
+        chars.next();
+        plain.push(escaped);
+    }
+    (plain != text).then_some(plain)
+}
+
 fn shortened(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(&line[..line.len().min(4 * MAX_LINE_CHARS + 4)]);
     match text.char_indices().nth(MAX_LINE_CHARS) {
@@ -85,12 +121,36 @@ fn shortened(line: &[u8]) -> String {
 /// Where `wanted` would begin, best first, as indices into `lines`.
 fn places(lines: &[&[u8]], wanted: &[&str]) -> Vec<usize> {
     let squashed: Vec<Vec<u8>> = wanted.iter().take(MAX_OLD_LINES).map(|line| squash(line.as_bytes())).collect();
-    let by_lines = by_equal_lines(lines, &squashed);
-    if by_lines.is_empty() { by_similar_line(lines, &squashed) } else { by_lines }
+    let lines = Squashed::of(lines);
+    let by_lines = by_equal_lines(&lines, &squashed);
+    if by_lines.is_empty() { by_similar_line(&lines, &squashed) } else { by_lines }
+}
+
+/// All lines of a file, squashed, one behind the other.
+struct Squashed {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Squashed {
+    fn of(lines: &[&[u8]]) -> Self {
+        let mut bytes = Vec::new();
+        let squash = |line: &&[u8]| {
+            squash_onto(line, &mut bytes);
+            bytes.len()
+        };
+        let ends = lines.iter().map(squash).collect();
+        Self { bytes, ends }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
+    }
 }
 
 /// Places where most of the lines are the same but for their squashing.
-fn by_equal_lines(lines: &[&[u8]], wanted: &[Vec<u8>]) -> Vec<usize> {
+fn by_equal_lines(lines: &Squashed, wanted: &[Vec<u8>]) -> Vec<usize> {
     let mut positions: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (index, line) in wanted.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
         let at = positions.entry(line).or_default();
@@ -100,18 +160,14 @@ fn by_equal_lines(lines: &[&[u8]], wanted: &[Vec<u8>]) -> Vec<usize> {
         }
     }
     let mut votes: HashMap<usize, usize> = HashMap::new();
-    // A line that is everywhere in the file finds no place.
-    const MAX_STARTS: usize = 20_000;
-    let mut buffer = Vec::new();
-    for (number, line) in lines.iter().enumerate() {
-        squash_into(line, &mut buffer);
-        let Some(at) = positions.get(buffer.as_slice()) else { continue };
-        let is_telling = buffer.len() >= TELLING;
+    for (number, line) in lines.lines().enumerate() {
+        let Some(at) = positions.get(line) else { continue };
+        let is_telling = line.len() >= TELLING;
         for start in at.iter().filter_map(|index| number.checked_sub(*index)) {
             if is_telling && votes.len() < MAX_STARTS {
-                *votes.entry(start).or_default() += buffer.len().min(40);
+                *votes.entry(start).or_default() += line.len().min(40);
             } else if let Some(votes) = votes.get_mut(&start) {
-                // What tells nothing may only add to what was told; so short lines cannot fill the table.
+                // What tells nothing may only add to what was told.
                 *votes += 1;
             }
         }
@@ -120,46 +176,42 @@ fn by_equal_lines(lines: &[&[u8]], wanted: &[Vec<u8>]) -> Vec<usize> {
 }
 
 /// Places of the lines that share most with the longest wanted one.
-fn by_similar_line(lines: &[&[u8]], wanted: &[Vec<u8>]) -> Vec<usize> {
-    let Some((index, anchor)) = wanted.iter().enumerate().max_by_key(|(index, line)| (line.len(), usize::MAX - index))
-    else {
-        return Vec::new();
-    };
-    let anchor = &anchor[..anchor.len().min(400)];
-    // For each triple of letters: the last line that had it, plus one.
-    let mut triples: HashMap<[u8; 3], usize> = anchor.windows(3).map(|triple| (triple_of(triple), 0)).collect();
-    if triples.is_empty() {
+fn by_similar_line(lines: &Squashed, wanted: &[Vec<u8>]) -> Vec<usize> {
+    let longest = wanted.iter().enumerate().max_by_key(|(index, line)| (line.len(), usize::MAX - index));
+    let Some((index, anchor)) = longest else { return Vec::new() };
+    // For each triple of letters the line that had it last, from 1. Triples share a slot now and then; a place that is
+    // found too much by that is still one where most is the same.
+    let mut last_line = vec![None; 1 << 16];
+    let mut triples = 0;
+    for triple in anchor[..anchor.len().min(MAX_ANCHOR)].windows(3) {
+        triples += usize::from(last_line[slot(triple)].replace(0).is_none());
+    }
+    if triples == 0 {
         return Vec::new();
     }
-    let might_be: Vec<bool> = {
-        let mut table = vec![false; 1 << 16];
-        triples.keys().for_each(|triple| table[slot(*triple)] = true);
-        table
-    };
     let mut scores = Vec::new();
-    let mut buffer = Vec::new();
-    for (number, line) in lines.iter().enumerate() {
-        squash_into(line, &mut buffer);
+    let mut top = 0;
+    for (line, number) in lines.lines().zip(1_usize..) {
         let mut shared = 0;
-        for triple in buffer.windows(3).map(triple_of).filter(|triple| might_be[slot(*triple)]) {
-            if let Some(last) = triples.get_mut(&triple).filter(|last| **last != number + 1) {
-                *last = number + 1;
-                shared += 1;
+        for triple in line.windows(3) {
+            match &mut last_line[slot(triple)] {
+                Some(last) if *last != number => {
+                    *last = number;
+                    shared += 1;
+                }
+                Some(_) | None => {}
             }
         }
-        if shared * 100 >= triples.len() * SIMILAR {
-            scores.push((number.saturating_sub(index), shared));
+        if shared * 100 >= triples * SIMILAR && (scores.len() < MAX_STARTS || shared > top) {
+            scores.push(((number - 1).saturating_sub(index), shared));
+            top = top.max(shared);
         }
     }
     best(scores, wanted.len())
 }
 
-fn triple_of(bytes: &[u8]) -> [u8; 3] {
-    [bytes[0], bytes[1], bytes[2]]
-}
-
-fn slot([a, b, c]: [u8; 3]) -> usize {
-    (usize::from(a) << 8 | usize::from(b)) ^ (usize::from(c) << 5)
+fn slot(triple: &[u8]) -> usize {
+    (usize::from(triple[0]) << 8 | usize::from(triple[1])) ^ (usize::from(triple[2]) << 5)
 }
 
 /// The best starts, each at least `span` lines from the others.
@@ -181,27 +233,46 @@ fn best(mut scores: Vec<(usize, usize)>, span: usize) -> Vec<usize> {
 
 fn squash(line: &[u8]) -> Vec<u8> {
     let mut squashed = Vec::new();
-    squash_into(line, &mut squashed);
+    squash_onto(line, &mut squashed);
     squashed
 }
 
-fn squash_into(line: &[u8], squashed: &mut Vec<u8>) {
-    squashed.clear();
+fn squash_onto(line: &[u8], squashed: &mut Vec<u8>) {
     let line = &line[..line.len().min(MAX_LINE_BYTES)];
     if line.is_ascii() {
-        let kept = line.iter().filter(|byte| !byte.is_ascii_whitespace() && **byte != b'\x0B');
-        squashed.extend(kept.map(|byte| if *byte == b'\'' { b'"' } else { byte.to_ascii_lowercase() }));
+        squashed.extend(line.iter().copied().filter(|byte| !is_blank(*byte)).map(squash_ascii));
         return;
     }
     let text = String::from_utf8_lossy(line);
-    let mut utf8 = [0; 4];
-    for char in text.nfc().flat_map(char::to_lowercase).filter(|char| !char.is_whitespace()) {
-        let plain = match plain_quote(char) {
-            '\'' => '"',
-            other => plain_dash(other),
-        };
-        squashed.extend_from_slice(plain.encode_utf8(&mut utf8).as_bytes());
+    if is_nfc_quick(text.chars()) == IsNormalized::Yes {
+        text.chars().for_each(|char| squash_char(char, squashed));
+    } else {
+        text.nfc().for_each(|char| squash_char(char, squashed));
     }
+}
+
+fn squash_char(char: char, squashed: &mut Vec<u8>) {
+    match u8::try_from(char) {
+        Ok(byte) if byte.is_ascii() => {
+            squashed.extend([byte].into_iter().filter(|byte| !is_blank(*byte)).map(squash_ascii))
+        }
+        Ok(_) | Err(_) if char.is_whitespace() => {}
+        Ok(_) | Err(_) => {
+            let mut utf8 = [0; 4];
+            for char in plain_dash(plain_quote(char)).to_lowercase() {
+                let plain = if char == '\'' { '"' } else { char };
+                squashed.extend_from_slice(plain.encode_utf8(&mut utf8).as_bytes());
+            }
+        }
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+fn squash_ascii(byte: u8) -> u8 {
+    if byte == b'\'' { b'"' } else { byte.to_ascii_lowercase() }
 }
 
 /// The straight quote for a typographic one.
@@ -261,6 +332,32 @@ mod tests {
             "one\ntwo\n",
             "     1\tone\n     2\ttwo",
             "old_str holds the line numbers that read puts before each line. Send it without them, beginning with \"one\".",
+        );
+    }
+
+    #[test]
+    fn escapes_are_recognised() {
+        check(
+            "\tsay(\"x\");\nend\n",
+            "\\tsay(\\\"x\\\");\\nend",
+            "old_str is escaped once too often: the file has real line ends, tabs and quotes where it has backslashes. Send \
+             them as they are, beginning with \tsay(\"x\");",
+        );
+    }
+
+    #[test]
+    fn a_missing_line_end_at_the_end_of_the_file_is_told() {
+        check(
+            "a\nlast",
+            "last\n",
+            "The closest place is line 2: the file has no line end after its last line, old_str has one\n     2\tlast\nCopy \
+             old_str exactly from the file.",
+        );
+        check(
+            "alpha\n",
+            "alpha\n\n",
+            "The closest place is line 1: the file ends before line 2 of it\n     1\talpha\nCopy old_str exactly from the \
+             file.",
         );
     }
 

@@ -1,6 +1,5 @@
 //! What a glob pattern means in this workspace.
 
-
 use codey_protocol::{ErrorCode, RelPath};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -101,14 +100,19 @@ fn missing(place: &Place) -> String {
 fn compile(pattern: &str) -> Result<GlobSet, ToolError> {
     let glob = |pattern: &str| GlobBuilder::new(pattern).literal_separator(true).build();
     let broken = |error: globset::Error| {
-        let text = format!("the pattern {pattern} is broken: {}. Mend it; a backslash takes a character by the letter.", error.kind());
+        let text = format!(
+            "the pattern {pattern} is broken: {}. Mend it; a backslash takes a character by the letter.",
+            error.kind()
+        );
         ToolError::new(ErrorCode::InvalidArguments, text)
     };
     let mut globs = GlobSetBuilder::new();
     globs.add(glob(pattern).map_err(broken)?);
     if pattern.contains(['[', '{']) && !pattern.contains('\\') {
-        let by_letter: String =
-            pattern.chars().flat_map(|char| ['\\', char].into_iter().skip(usize::from(!"[]{}".contains(char)))).collect();
+        let by_letter: String = pattern
+            .chars()
+            .flat_map(|char| ['\\', char].into_iter().skip(usize::from(!"[]{}".contains(char))))
+            .collect();
         globs.add(glob(&by_letter).map_err(broken)?);
     }
     globs.build().map_err(broken)
@@ -116,7 +120,7 @@ fn compile(pattern: &str) -> Result<GlobSet, ToolError> {
 
 /// A glob for files anywhere below a folder: without `/` it is matched against the name alone.
 pub(in super::super) fn for_files(pattern: &str) -> Result<GlobSet, ToolError> {
-    let anchored = if pattern.contains('/') { pattern.trim_start_matches('/').to_owned() } else { format!("**/{pattern}") };
+    let anchored =
+        if pattern.contains('/') { pattern.trim_start_matches('/').to_owned() } else { format!("**/{pattern}") };
     compile(&anchored)
 }
-

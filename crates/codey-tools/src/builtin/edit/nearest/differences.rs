@@ -29,8 +29,40 @@ struct Difference {
     count: usize,
 }
 
+/// Which part of a line a line of the wanted text may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    /// The first of several lines.
+    End,
+    /// The last of several lines.
+    Start,
+    /// The only line.
+    Any,
+}
+
+impl Extent {
+    fn of(index: usize, count: usize) -> Self {
+        match (index, index + 1 == count) {
+            (0, true) => Self::Any,
+            (0, false) => Self::End,
+            (_, true) => Self::Start,
+            (_, false) => Self::Whole,
+        }
+    }
+
+    fn covers(self, line: &str, part: &str) -> bool {
+        match self {
+            Self::Whole => line == part,
+            Self::End => line.ends_with(part),
+            Self::Start => line.starts_with(part),
+            Self::Any => line.contains(part),
+        }
+    }
+}
+
 /// Says how `wanted` differs from `found`, whose first line has the number `first`.
-pub(super) fn describe(found: &[&[u8]], first: usize, wanted: &[&str], content: &[u8]) -> String {
+pub(super) fn describe(found: &[&[u8]], first: usize, wanted: &[&str], content: &[u8]) -> Vec<String> {
     let mut differences: Vec<Difference> = Vec::new();
     let mut sentences: Vec<String> = line_ends(wanted, content).into_iter().collect();
     for (index, sent) in wanted.iter().enumerate() {
@@ -41,8 +73,7 @@ pub(super) fn describe(found: &[&[u8]], first: usize, wanted: &[&str], content: 
         };
         let real = String::from_utf8_lossy(real.strip_suffix(b"\r").unwrap_or(real));
         let sent = sent.strip_suffix('\r').unwrap_or(sent);
-        let is_edge = index == 0 || index + 1 == wanted.len();
-        match compare(&real, sent, line, is_edge) {
+        match compare(&real, sent, line, Extent::of(index, wanted.len())) {
             Some(kinds) => kinds.into_iter().for_each(|(kind, words)| add(&mut differences, kind, line, words)),
             None => {
                 sentences.push(other_text(&real, sent, line));
@@ -54,8 +85,7 @@ pub(super) fn describe(found: &[&[u8]], first: usize, wanted: &[&str], content: 
         1 => difference.words,
         count => format!("{} ({count} lines differ so, the first is {})", difference.words, difference.line),
     });
-    let all: Vec<String> = counted.chain(sentences).collect();
-    if all.is_empty() { "it differs only at its ends".to_owned() } else { all.join("; ") }
+    counted.chain(sentences).collect()
 }
 
 fn add(differences: &mut Vec<Difference>, kind: Kind, line: usize, words: String) {
@@ -78,21 +108,17 @@ fn line_ends(wanted: &[&str], content: &[u8]) -> Option<String> {
     })
 }
 
-/// What differs between two lines; `None` if it is the text itself. At an edge `sent` may be a part of the line.
-fn compare(real: &str, sent: &str, line: usize, is_edge: bool) -> Option<Vec<(Kind, String)>> {
-    if real == sent || is_edge && real.contains(sent) {
+/// What differs between two lines; `None` if it is the text itself.
+fn compare(real: &str, sent: &str, line: usize, extent: Extent) -> Option<Vec<(Kind, String)>> {
+    if extent.covers(real, sent) {
         return Some(Vec::new());
     }
     let (real_core, sent_core) = (real.trim(), sent.trim());
-    let whole = characters(real_core, sent_core, line);
-    if let Some(mut kinds) = whole {
+    if let Some(mut kinds) = characters(real_core, sent_core, line) {
         kinds.splice(..0, around(real, sent, line));
         return Some(kinds);
     }
-    if !is_edge {
-        return None;
-    }
-    let part = same_part(real_core, sent_core)?;
+    let part = same_part(real_core, sent_core).filter(|part| extent.covers(real_core, part))?;
     let mut kinds = characters(part, sent_core, line)?;
     if real_core.starts_with(part) {
         let (file, yours) = (indentation(real), indentation(sent));
@@ -264,13 +290,17 @@ mod tests {
     fn check(found: &str, wanted: &str, expected: &str) {
         let lines: Vec<&[u8]> = found.split('\n').map(str::as_bytes).collect();
         let wanted: Vec<&str> = wanted.split('\n').collect();
-        assert_eq!(describe(&lines, 7, &wanted, found.as_bytes()), expected);
+        assert_eq!(describe(&lines, 7, &wanted, found.as_bytes()).join("; "), expected);
     }
 
     #[test]
     fn blanks_are_counted() {
         check("\t\tx := 1", "        x := 1", "line 7 begins with 2 tabs, old_str has 8 spaces there");
-        check("\ta\n\tb", " a\n b", "line 7 begins with 1 tab, old_str has 1 space there (2 lines differ so, the first is 7)");
+        check(
+            "\ta\n\tb",
+            " a\n b",
+            "line 7 begins with 1 tab, old_str has 1 space there (2 lines differ so, the first is 7)",
+        );
         check("a  ", "a\u{A0}", "line 7 ends with 2 spaces, old_str has 1 U+00A0 there");
         check("x\n  \ny", "x\n\ny", "line 8 holds 2 spaces, old_str has no blanks");
         check("a = b", "a=b", "the blanks inside line 7 differ: it has \"a = b\", old_str has \"a=b\"");
@@ -291,7 +321,11 @@ mod tests {
     #[test]
     fn line_ends_are_told() {
         check("a\nb", "a\r\nb", "line ends differ: old_str has CRLF, the file LF");
-        check("a\rb", "a\nb", "lines in the file end with CR alone, those in old_str with LF; the file ends before line 8 of it");
+        check(
+            "a\rb",
+            "a\nb",
+            "lines in the file end with CR alone, those in old_str with LF; the file ends before line 8 of it",
+        );
     }
 
     #[test]
@@ -308,6 +342,10 @@ mod tests {
     fn the_first_line_of_other_text_is_told() {
         check("a\nb\nc", "a\nx\ny", "line 8 is \"b\", old_str has \"x\"");
         check("a\n\nc", "a\nx", "line 8 is blank, old_str has \"x\"");
-        check("a\u{FFFD}b", "xa\u{FFFD}b", "old_str has U+FFFD where line 7 holds bytes that are no UTF-8; choose an old_str without them");
+        check(
+            "a\u{FFFD}b",
+            "xa\u{FFFD}b",
+            "old_str has U+FFFD where line 7 holds bytes that are no UTF-8; choose an old_str without them",
+        );
     }
 }
