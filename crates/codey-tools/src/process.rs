@@ -10,41 +10,32 @@
 
 mod environment;
 mod leftovers;
-mod sweep;
+mod remains;
 mod watchdog;
 
-use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use ulid::Ulid;
 
 use leftovers::Leftover;
 pub(crate) use leftovers::Leftovers;
+use remains::{Remains, grace, is_gone};
 
-/// Between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_secs(2);
-/// The same once Codey itself is told to end.
-const SHORT_GRACE: Duration = Duration::from_millis(500);
 /// How long to go on reading after the process ended while something else still holds the pipe.
 const DRAIN: Duration = Duration::from_millis(100);
-/// Between two looks at whether a group is gone.
-const POLL: Duration = Duration::from_millis(20);
-/// How long a killed process may take to vanish; longer only if the kernel holds it.
-const VANISH: Duration = Duration::from_secs(5);
 /// Bytes read at once.
 const CHUNK: usize = 64 * 1024;
 
@@ -113,7 +104,7 @@ pub(crate) async fn run(
     let deadline = Instant::now() + shell.timeout;
     let mut running = Running::start(&shell, leftovers)?;
     let status = tokio::select! {
-        status = running.wait(&mut sink) => Some(status?),
+        status = running.output.read_during(running.child.wait(), &mut sink) => Some(status?),
         () = sleep_until(deadline) => None,
         () = stops.cancel.cancelled() => None,
     };
@@ -126,13 +117,11 @@ pub(crate) async fn run(
     Ok(End::Exited { code: status.code(), signal: status.signal(), background })
 }
 
-/// A started command. Dropped before its end is known, its group is killed: the last resort.
+/// A started command.
 struct Running {
     child: Child,
     group: Group,
-    pipe: Receiver,
-    is_drained: bool,
-    buffer: Vec<u8>,
+    output: Output,
 }
 
 impl Running {
@@ -154,100 +143,97 @@ impl Running {
         let id = child.id().expect("a child that nobody waited for has its id");
         let group = Group::new(Pid::from_raw(id.cast_signed()), mark);
         leftovers.remember(&group.mark);
-        let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        Ok(Self { child, group, pipe, is_drained: false, buffer: vec![0; CHUNK] })
-    }
-
-    /// Waits for the process, reading what it prints.
-    async fn wait(&mut self, sink: &mut impl FnMut(&[u8])) -> io::Result<ExitStatus> {
-        loop {
-            tokio::select! {
-                status = self.child.wait() => return status,
-                read = self.pipe.read(&mut self.buffer), if !self.is_drained => self.take(read, sink),
-            }
-        }
-    }
-
-    fn take(&mut self, read: io::Result<usize>, sink: &mut impl FnMut(&[u8])) {
-        match read {
-            Ok(0) | Err(_) => self.is_drained = true,
-            Ok(count) => sink(&self.buffer[..count]),
-        }
-    }
-
-    /// Reads on until the pipe ends, or for a moment if something else holds it.
-    async fn drain(&mut self, sink: &mut impl FnMut(&[u8])) {
-        let until = Instant::now() + DRAIN;
-        while !self.is_drained {
-            tokio::select! {
-                biased;
-                () = sleep_until(until) => return,
-                read = self.pipe.read(&mut self.buffer) => self.take(read, sink),
-            }
-        }
+        Ok(Self { child, group, output: Output::new(reader)? })
     }
 
     /// After the process ended by itself: sees what it left behind and hands that over.
     async fn settle(mut self, leftovers: &Leftovers, sink: &mut impl FnMut(&[u8])) -> Background {
-        self.drain(sink).await;
+        self.output.drain(sink).await;
         // The usual case must stay cheap: one system call says that the group is gone, and a pipe that ended says
         // that nobody else holds it.
-        if self.is_drained && self.group.is_gone() {
+        if self.output.has_ended && is_gone(self.group.leader) {
             self.group.release();
             return Background::Nothing;
         }
-        let background = self.group.count().await;
+        let background = self.group.remains().count().await;
         if background == Background::Nothing {
             self.group.release();
         } else {
-            leftovers.adopt(Leftover::new(self.group, self.pipe));
+            leftovers.adopt(Leftover::new(self.group, self.output.pipe));
         }
         background
     }
 
     /// Ends all of it and waits until it is gone.
-    async fn terminate(mut self, ending: &CancellationToken, sink: &mut impl FnMut(&[u8])) {
-        self.group.ask_to_end().await;
-        let grace = grace(ending);
-        tokio::pin!(grace);
-        let mut ticks = interval(POLL);
-        let mut has_ended = false;
+    async fn terminate(self, ending: &CancellationToken, sink: &mut impl FnMut(&[u8])) {
+        let Self { mut child, mut group, mut output } = self;
+        let remains = group.remains();
+        remains.ask_to_end().await;
+        let gone = async {
+            // How it ended no longer matters.
+            let _ = child.wait().await;
+            remains.gone().await;
+        };
+        tokio::select! {
+            () = grace(ending) => {}
+            () = output.read_during(gone, sink) => {}
+        }
+        remains.kill().await;
+        // Takes note of its end; if the kernel still holds it, the runtime does that later.
+        let _ = timeout(DRAIN, child.wait()).await;
+        output.drain(sink).await;
+        group.release();
+    }
+}
+
+/// What a command prints, from our end of the pipe.
+struct Output {
+    pipe: Receiver,
+    has_ended: bool,
+    buffer: Vec<u8>,
+}
+
+impl Output {
+    fn new(reader: io::PipeReader) -> io::Result<Self> {
+        let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        Ok(Self { pipe, has_ended: false, buffer: vec![0; CHUNK] })
+    }
+
+    /// Reads what comes until `end`; nobody is to be held up by a full pipe.
+    async fn read_during<T>(&mut self, end: impl Future<Output = T>, sink: &mut impl FnMut(&[u8])) -> T {
+        tokio::pin!(end);
         loop {
             tokio::select! {
-                () = &mut grace => break,
-                _ = self.child.wait(), if !has_ended => has_ended = true,
-                read = self.pipe.read(&mut self.buffer), if !self.is_drained => self.take(read, sink),
-                _ = ticks.tick(), if has_ended => {
-                    if self.group.count().await == Background::Nothing {
-                        break;
-                    }
-                }
+                result = &mut end => return result,
+                () = self.read(sink), if !self.has_ended => {}
             }
         }
-        self.group.kill().await;
-        // Only a process that the kernel itself holds can outlast this.
-        let _ = timeout(VANISH, self.child.wait()).await;
-        self.drain(sink).await;
-        self.group.release();
+    }
+
+    /// Reads the rest: until the pipe ends, or for a moment if something else holds it.
+    async fn drain(&mut self, sink: &mut impl FnMut(&[u8])) {
+        let rest = async {
+            while !self.has_ended {
+                self.read(sink).await;
+            }
+        };
+        // Out of time is how it ends when there is a background process.
+        let _ = timeout(DRAIN, rest).await;
+    }
+
+    async fn read(&mut self, sink: &mut impl FnMut(&[u8])) {
+        match self.pipe.read(&mut self.buffer).await {
+            Ok(0) | Err(_) => self.has_ended = true,
+            Ok(count) => sink(&self.buffer[..count]),
+        }
     }
 }
 
-/// Ends when SIGKILL is due.
-async fn grace(ending: &CancellationToken) {
-    tokio::select! {
-        () = sleep(GRACE) => {}
-        () = async {
-            ending.cancelled().await;
-            sleep(SHORT_GRACE).await;
-        } => {}
-    }
-}
-
-/// The processes of one command.
+/// The processes of one command. Dropped before they are known to be gone, they are killed: the last resort.
 #[derive(Debug)]
 struct Group {
     leader: Pid,
-    /// Value of the mark in the environment of all that the command started.
+    /// In the environment of all that the command started.
     mark: String,
     is_released: bool,
 }
@@ -258,45 +244,11 @@ impl Group {
         Self { leader, mark, is_released: false }
     }
 
-    /// Whether no process is left in the group; says nothing of those that moved to another.
-    fn is_gone(&self) -> bool {
-        killpg(self.leader, None) == Err(Errno::ESRCH)
+    fn remains(&self) -> Remains {
+        Remains { groups: vec![self.leader], marks: vec![self.mark.clone()] }
     }
 
-    /// Asks the group, and what left it, to end. Each process is asked once: many take a second time for impatience.
-    async fn ask_to_end(&self) {
-        let strays = sweep::strays(vec![self.mark.clone()], vec![self.leader]).await;
-        self.signal_group(Signal::SIGTERM);
-        for pid in strays {
-            // It may have ended since; then there is nothing to do.
-            let _ = kill(pid, Signal::SIGTERM);
-        }
-    }
-
-    fn signal_group(&self, signal: Signal) {
-        if killpg(self.leader, signal).is_err() {
-            // Before `setsid` got to its work there is no group yet, only the process.
-            let _ = kill(self.leader, signal);
-        }
-        if signal == Signal::SIGTERM {
-            // A stopped process takes note of nothing else.
-            let _ = killpg(self.leader, Signal::SIGCONT);
-        }
-    }
-
-    /// Kills whatever is left, also what is being started meanwhile.
-    async fn kill(&self) {
-        if !self.is_gone() {
-            self.signal_group(Signal::SIGKILL);
-        }
-        sweep::kill_marked(vec![self.mark.clone()]).await;
-    }
-
-    async fn count(&self) -> Background {
-        sweep::count(self.leader, self.mark.clone()).await
-    }
-
-    /// Nothing of it is left, or somebody else sees to it.
+    /// Nothing is left of it.
     fn release(&mut self) {
         if !std::mem::replace(&mut self.is_released, true) {
             watchdog::release(self.leader);
@@ -307,7 +259,8 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if !self.is_released {
-            self.signal_group(Signal::SIGKILL);
+            // It may be gone already.
+            let _ = killpg(self.leader, Signal::SIGKILL);
             self.release();
         }
     }
@@ -344,5 +297,5 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 fn is_executable(file: &Path) -> bool {
-    file.is_absolute() && file.file_name() != Some(OsStr::new("")) && access(file, AccessFlags::X_OK).is_ok()
+    file.is_absolute() && access(file, AccessFlags::X_OK).is_ok()
 }

@@ -2,16 +2,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nix::sys::signal::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{Group, POLL, grace, sweep};
+use super::Group;
+use super::remains::{Remains, grace};
 
-/// The background processes of a run.
+/// The background processes of a run. Dropped, it kills their groups.
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
     table: Mutex<Table>,
@@ -28,7 +27,8 @@ struct Table {
 #[derive(Debug)]
 pub(super) struct Leftover {
     group: Group,
-    stop: CancellationToken,
+    /// Dropped, it ends `drain`.
+    stop: DropGuard,
     drain: JoinHandle<()>,
 }
 
@@ -46,7 +46,7 @@ impl Leftover {
                 }
             }
         });
-        Self { group, stop, drain }
+        Self { group, stop: stop.drop_guard(), drain }
     }
 }
 
@@ -61,30 +61,21 @@ impl Leftovers {
 
     /// Ends all of it: SIGTERM, the grace, SIGKILL.
     pub(crate) async fn end(&self, ending: &CancellationToken) {
-        let Table { mut groups, marks } = self.table(std::mem::take);
+        let Table { groups, marks } = self.table(std::mem::take);
         if marks.is_empty() {
             return;
         }
-        let strays = sweep::strays(marks.clone(), groups.iter().map(|one| one.group.leader).collect()).await;
-        groups.iter().for_each(|one| one.group.signal_group(Signal::SIGTERM));
-        strays.iter().for_each(|pid| {
-            // It may have ended by itself since.
-            let _ = nix::sys::signal::kill(*pid, Signal::SIGTERM);
-        });
-        if !groups.is_empty() || !strays.is_empty() {
+        let remains = Remains { groups: groups.iter().map(|one| one.group.leader).collect(), marks };
+        if !groups.is_empty() || remains.has_strays().await {
+            remains.ask_to_end().await;
             tokio::select! {
                 () = grace(ending) => {}
-                () = all_gone(&groups, &marks) => {}
+                () = remains.gone() => {}
             }
-            for one in &groups {
-                if !one.group.is_gone() {
-                    one.group.signal_group(Signal::SIGKILL);
-                }
-            }
-            sweep::kill_marked(marks).await;
+            remains.kill().await;
         }
-        for Leftover { group, stop, drain } in &mut groups {
-            stop.cancel();
+        for Leftover { mut group, stop, drain } in groups {
+            drop(stop);
             // A panic while reading into nothing would lose nothing.
             let _ = drain.await;
             group.release();
@@ -94,21 +85,5 @@ impl Leftovers {
     fn table<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
         // A panic while the lock is held leaves a whole table: each change is one push or one swap.
         act(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-async fn all_gone(groups: &[Leftover], marks: &[String]) {
-    loop {
-        sleep(POLL).await;
-        if groups.iter().all(|one| one.group.is_gone()) && sweep::marked(marks.to_vec()).await.is_empty() {
-            return;
-        }
-    }
-}
-
-impl Drop for Leftovers {
-    fn drop(&mut self) {
-        // The groups kill what is left of them when they are dropped; the readers have nothing to wait for.
-        self.table(|table| table.groups.iter().for_each(|one| one.stop.cancel()));
     }
 }

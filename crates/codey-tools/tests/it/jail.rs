@@ -99,6 +99,7 @@ async fn perm_13_a_denied_file_that_does_not_exist_is_denied_all_the_same() {
 async fn git_and_codeys_own_folder_are_not_written() {
     let fixture = Fixture::new(&[
         (".git/config", "a\n"),
+        (".git/info/exclude", "/.codey/\n"),
         ("sub/.git", "gitdir: x\n"),
         (".codey/sessions/s.jsonl", "a\n"),
         (".codey/config.toml", "a\n"),
