@@ -68,7 +68,10 @@ fn head_07_a_reader_that_goes_away_ends_it_quietly() {
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(matches!(exit(output.status), 0 | 141), "{args:?}: {} {stderr}", output.status);
-        assert!(!stderr.contains("panicked") && !stderr.contains("os error") && !stderr.contains("interrupted"), "{args:?}: {stderr}");
+        assert!(
+            !stderr.contains("panicked") && !stderr.contains("os error") && !stderr.contains("interrupted"),
+            "{args:?}: {stderr}"
+        );
     }
 }
 

@@ -227,7 +227,7 @@ fn timed_out(timeout: Duration, output: &str) -> ToolError {
 fn cancelled(output: &str) -> ToolError {
     let output = printed(output);
     let note = "All it started was ended; what it did before stays.";
-    ToolError::new(ErrorCode::Cancelled, format!("cancelled before it finished\n{output}\n[{note}]"))
+    ToolError::new(ErrorCode::Cancelled, format!("cancelled by the user before it finished\n{output}\n[{note}]"))
 }
 
 fn not_started(error: &io::Error) -> ToolError {

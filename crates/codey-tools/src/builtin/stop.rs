@@ -41,9 +41,10 @@ impl Stop {
     pub(super) fn check(&self) -> Result<(), ToolError> {
         match self.now() {
             None => Ok(()),
-            Some(Stopped::Cancelled) => {
-                Err(ToolError::new(ErrorCode::Cancelled, "cancelled before it was done; nothing was changed."))
-            }
+            Some(Stopped::Cancelled) => Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "cancelled by the user before it was done; nothing was changed.",
+            )),
             Some(Stopped::OutOfTime) => Err(ToolError::new(
                 ErrorCode::Timeout,
                 "the time for one call was over before it was done; nothing was changed. Do less at once, or use bash.",

@@ -116,7 +116,7 @@ async fn bash_05_cancelling_ends_all_that_a_command_started() {
     assert_eq!(error.code, ErrorCode::Cancelled);
     assert_eq!(
         error.message,
-        "cancelled before it finished\nstarted\n[All it started was ended; what it did before stays.]"
+        "cancelled by the user before it finished\nstarted\n[All it started was ended; what it did before stays.]"
     );
     assert!(!is_running(&sleep));
 }
