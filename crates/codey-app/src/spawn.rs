@@ -44,6 +44,10 @@ pub(crate) async fn spawn(app: &App, request: SpawnRequest) -> Result<Handle, St
             "Use --max-tokens-total, or a model of known price.",
         ));
     }
+    let effort_lost = request.provider.is_none() && binding.effort.is_some() && !binding.model.capabilities.effort;
+    let effort_lost = effort_lost.then(|| {
+        ("effort_ignored", format!("{} is not known to take an effort setting, so none is sent", binding.model.id))
+    });
     let stored = request.session != SessionChoice::None;
     if stored {
         writable(&location)?;
@@ -77,6 +81,7 @@ pub(crate) async fn spawn(app: &App, request: SpawnRequest) -> Result<Handle, St
     }
     let notices = notice.map(|message| ("local_server", message)).into_iter();
     let notices = notices
+        .chain(effort_lost)
         .chain(found.warnings.iter().map(|message| ("config_ignored", message.clone())))
         .chain(context_warnings.into_iter().map(|message| ("context_cut", message)))
         .chain(load_warnings.into_iter().map(|message| ("session_damaged", message)));
