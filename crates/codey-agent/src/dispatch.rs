@@ -444,8 +444,8 @@ impl Agent {
 }
 
 /// Ends the text of the last identical result that is given.
-const REPETITION_WARNING: &str = "\n[This is the third time in a row that this exact call gave this exact result. \
-     A further one will be denied: use the result, or do something different.]";
+const REPETITION_WARNING: &str = "\n[This exact call gave this exact result for the third time, with no change in \
+     between. A further one will be denied: use the result, or do something different.]";
 
 /// Runs one call to its end: a panic is caught, a late tool cancelled and awaited.
 async fn execute(

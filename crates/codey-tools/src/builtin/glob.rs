@@ -43,8 +43,8 @@ pub(super) struct GlobArgs {
 impl TypedTool for Glob {
     type Args = GlobArgs;
     const NAME: &'static str = "glob";
-    const DESCRIPTION: &'static str = "List files whose path matches a pattern such as **/*.rs or src/*.{ts,tsx}, newest \
-        first. Hidden and ignored files only where the pattern names them.";
+    const DESCRIPTION: &'static str = "List files whose path matches a pattern with *, **, ? and {a,b}, newest first. \
+        Hidden and ignored files only where the pattern names them.";
     const KIND: ToolKind = ToolKind::Search;
 
     async fn plan(&self, args: &GlobArgs, workspace: &Workspace) -> Result<Plan, ToolError> {

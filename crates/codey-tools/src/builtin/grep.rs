@@ -41,11 +41,11 @@ pub(super) struct Grep;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GrepArgs {
-    /// Rust regex
+    /// Regular expression, without look-around
     pattern: String,
     /// File or directory
     path: Option<String>,
-    /// Only these files, e.g. *.rs
+    /// Only files that match this pattern
     glob: Option<String>,
     ignore_case: Option<bool>,
     /// Lines around each match
