@@ -5,15 +5,15 @@ use std::sync::Arc;
 use codey_ctx::{FoldPolicy, PathState, Prefix};
 use codey_llm::{Effort, ModelInfo, Provider, TokenEstimator, Usage};
 use codey_protocol::{Event, Handle, Limits, NodeId, PermissionMode, RunError, SandboxStatus};
-use codey_session::{Session, SessionError};
+use codey_session::{Session, SessionError, SetRecord};
 use codey_tools::{Guard, PastCall, RepetitionGuard, ToolSet, Workspace};
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::approval::Approvals;
-use crate::dispatch;
 use crate::mail::{Errand, Mail, Observer};
+use crate::repetition;
 
 /// Events that may wait for a slow consumer before the loop waits too.
 const EVENT_CAPACITY: usize = 256;
@@ -31,10 +31,20 @@ pub struct ModelBinding {
     pub effort: Option<Effort>,
 }
 
-/// Finds a model by name (and endpoint, if given) for [`codey_protocol::Input::SetModel`].
-pub type ModelResolver = Arc<
-    dyn Fn(String, Option<String>, Option<Effort>) -> BoxFuture<'static, Result<ModelBinding, RunError>> + Send + Sync,
->;
+/// A wish for another model, as [`codey_protocol::Input::SetModel`] says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetModel {
+    /// The model's name.
+    pub model: String,
+    /// `None`: the current endpoint.
+    pub endpoint: Option<String>,
+    /// `None`: the provider's default.
+    pub effort: Option<Effort>,
+}
+
+/// Finds the model that is wished for; gets the current one too.
+pub type ModelResolver =
+    Arc<dyn Fn(SetModel, ModelBinding) -> BoxFuture<'static, Result<ModelBinding, RunError>> + Send + Sync>;
 
 /// Where the agent works, for people; the tools hold the real handle.
 #[derive(Clone, Debug)]
@@ -175,7 +185,6 @@ impl AgentBuilder {
 
 /// All state of one agent; one task owns it.
 pub(crate) struct Agent {
-    pub(crate) mail: Mail,
     pub(crate) binding: ModelBinding,
     pub(crate) workspace: Workspace,
     pub(crate) tools: ToolSet,
@@ -195,9 +204,11 @@ pub(crate) struct Agent {
     place: Place,
     resolver: Option<ModelResolver>,
     resumed: bool,
-    /// The mode the session file knows.
+    /// The mode that was recorded last, or the one it began with.
     recorded_mode: PermissionMode,
     notices: Vec<(String, String)>,
+    /// Last, so that it is dropped last: when the event channel closes, the session's lock is free again.
+    pub(crate) mail: Mail,
 }
 
 /// What the session took so far, over all its branches: what is spent stays spent.
@@ -245,7 +256,7 @@ impl Agent {
         let lineage = self.session.lineage()?;
         self.path = PathState::rebuild(&lineage);
         self.workspace.reset_seen(codey_ctx::seen(&self.path));
-        self.recent = dispatch::past_calls(&lineage);
+        self.recent = repetition::past_calls(&lineage, &self.tools);
         self.estimator = TokenEstimator::default();
         self.last_prefix = None;
         for node in &lineage {
@@ -285,6 +296,7 @@ impl Agent {
                     self.mail.warn("nothing_to_compact", "this version of Codey cannot compact a session yet").await;
                 }
                 Errand::Rewind(to) => self.rewind(to).await,
+                Errand::Warn { code, message } => self.mail.warn(code, &message).await,
                 Errand::SetModel { model, endpoint, effort } => {
                     self.set_model(model, endpoint, effort).await;
                 }
@@ -316,6 +328,7 @@ impl Agent {
     }
 
     async fn rewind(&mut self, to: NodeId) {
+        let before = self.session.head();
         let moved = self.session.set_head(Some(to)).and_then(|()| self.learn_from_lineage());
         match moved {
             Ok(()) => {
@@ -323,7 +336,13 @@ impl Agent {
                 self.append_head().await;
                 self.emit_path().await;
             }
-            Err(error) => self.mail.warn("rewind_failed", &error.to_string()).await,
+            Err(error) => {
+                // Head and path must not part. The old head was there, so this cannot fail but for a bug.
+                if let Err(error) = self.session.set_head(before) {
+                    tracing::error!(%error, "the head could not be put back");
+                }
+                self.mail.warn("rewind_failed", &error.to_string()).await;
+            }
         }
     }
 
@@ -332,32 +351,39 @@ impl Agent {
             self.mail.warn("model_unchanged", "this agent works with one model only").await;
             return;
         };
-        match self.mail.drive(resolver(model, endpoint, effort)).await {
-            Ok(binding) => {
-                self.binding = binding;
-                let set = codey_session::SetRecord {
-                    model: Some(self.binding.model.id.clone()),
-                    effort,
-                    ..codey_session::SetRecord::default()
-                };
-                self.record(set).await;
+        // No run is active: the end of everything is what may interrupt.
+        let ending = self.mail.ending.clone();
+        let resolved = resolver(SetModel { model, endpoint, effort }, self.binding.clone());
+        let resolved = self.mail.drive(async {
+            tokio::select! {
+                resolved = resolved => Some(resolved),
+                () = ending.cancelled() => None,
             }
-            Err(error) => self.mail.warn("model_unchanged", &error.to_string()).await,
+        });
+        match resolved.await {
+            None => {}
+            Some(Ok(binding)) if self.limits.cost_usd.is_some() && binding.model.price.is_none() => {
+                let message =
+                    format!("the price of {} is unknown, so the cost limit could not be held", binding.model.id);
+                self.mail.warn("model_unchanged", &message).await;
+            }
+            Some(Ok(binding)) => {
+                self.binding = binding;
+                let model = Some(self.binding.model.id.clone());
+                self.record(SetRecord { model, effort, ..SetRecord::default() }).await;
+            }
+            Some(Err(error)) => self.mail.warn("model_unchanged", &error.to_string()).await,
         }
     }
 
     async fn record_mode(&mut self) {
         if self.mail.mode != self.recorded_mode {
             self.recorded_mode = self.mail.mode;
-            let set = codey_session::SetRecord {
-                permission_mode: Some(self.mail.mode),
-                ..codey_session::SetRecord::default()
-            };
-            self.record(set).await;
+            self.record(SetRecord { permission_mode: Some(self.mail.mode), ..SetRecord::default() }).await;
         }
     }
 
-    async fn record(&mut self, set: codey_session::SetRecord) {
+    async fn record(&mut self, set: SetRecord) {
         if let Err(error) = self.session.append_set(set) {
             self.mail.warn("session_not_written", &error.to_string()).await;
         }

@@ -1,40 +1,26 @@
 //! Settles the calls of one message: every call gets exactly one result, in source order.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use codey_llm::{Block, CallId, Message};
-use codey_protocol::{
-    Approval, Decision, Effect, ErrorCode, Event, Limit, Meta, Observed, RunOutcome, ToolDisplay, ToolKind,
-};
-use codey_session::Node;
-use codey_tools::{
-    CapRule, GuardedCall, PastCall, Plan, REPETITIONS_ALLOWED, Tool, ToolContext, ToolError, ToolOutput, cap_text,
-    repetitions,
-};
+use codey_protocol::{Approval, Decision, Effect, ErrorCode, Event, Limit, Meta, RunOutcome, ToolKind};
+use codey_tools::{CapRule, GuardedCall, Plan, Tool, ToolSet, cap_text};
 use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use serde_json::Value;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::approval::Verdict;
+use crate::execute::{Outcome, caught, execute, panic_text};
 use crate::mail::Answer;
 use crate::output::LiveOutput;
+use crate::repetition;
 use crate::turn::millis_since;
 
 /// Observing calls that run at once. Source: contract section 8.
 const PARALLEL: usize = 10;
-/// Time of any tool but bash, which has its own. Source: contract section 3.
-const TOOL_TIME: Duration = Duration::from_secs(120);
-/// The longest bash may ask for. Source: contract section 3.
-const COMMAND_TIME: Duration = Duration::from_secs(600);
-/// How long a tool may take to end by itself after its deadline before it is cancelled.
-const DEADLINE_GRACE: Duration = Duration::from_secs(10);
 /// Characters of all results of one turn. Source: contract section 3.
 const TURN_CHARACTERS: usize = 300_000;
 /// Characters every result keeps, however much the others take.
@@ -50,46 +36,18 @@ pub(crate) struct Settled {
 
 /// A call of the message that is being settled.
 #[derive(Clone)]
-struct Call {
-    id: CallId,
-    name: String,
-    input: Value,
+pub(crate) struct Call {
+    pub(crate) id: CallId,
+    pub(crate) name: String,
+    pub(crate) input: Value,
     invalid: Option<String>,
 }
 
 /// A call that passed everything but the question whether it may run.
-struct Ready {
-    call: Call,
-    tool: Arc<dyn Tool>,
-    plan: Plan,
-}
-
-/// The result of one call.
-struct Outcome {
-    content: Vec<Block>,
-    code: Option<ErrorCode>,
-    display: ToolDisplay,
-    observed: Vec<Observed>,
-    denied: bool,
-    changed: bool,
-}
-
-impl Outcome {
-    fn error(code: ErrorCode, message: impl AsRef<str>) -> Self {
-        let text = format!("Error: {}", message.as_ref());
-        Self {
-            content: vec![Block::text(text.clone())],
-            code: Some(code),
-            display: ToolDisplay::Text { text },
-            observed: Vec::new(),
-            denied: false,
-            changed: false,
-        }
-    }
-
-    fn text(&self) -> String {
-        self.content.iter().filter_map(Block::as_text).collect()
-    }
+pub(crate) struct Ready {
+    pub(crate) call: Call,
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) plan: Plan,
 }
 
 /// Where a call is after the checks that need nobody.
@@ -104,6 +62,8 @@ enum Prepared {
 struct Batch {
     slots: Vec<Option<Outcome>>,
     ends: Option<RunOutcome>,
+    /// Characters that the results may still take together.
+    room: usize,
 }
 
 impl Agent {
@@ -111,8 +71,12 @@ impl Agent {
     /// it and holds those after it.
     pub(crate) async fn settle(&mut self, message: &Message, last_call_cut: bool) -> Settled {
         let mut calls = calls_of(message);
+        let mut batch = Batch {
+            slots: calls.iter().map(|_| None).collect(),
+            ends: None,
+            room: TURN_CHARACTERS.saturating_sub(calls.len() * LEAST_CHARACTERS),
+        };
         let cut = last_call_cut.then(|| calls.pop()).flatten();
-        let mut batch = Batch { slots: calls.iter().map(|_| None).collect(), ends: None };
         let mut index = 0;
         while index < calls.len() {
             if let Some((code, reason)) = self.reason_not_to_start(&batch) {
@@ -126,32 +90,15 @@ impl Agent {
         }
         if let Some(call) = cut {
             let text = "cut at the output limit, nothing was run; write in smaller pieces";
-            batch.slots.push(None);
-            let slot = batch.slots.len() - 1;
+            let slot = calls.len();
             self.finish_unstarted(&mut batch, slot, &call, Outcome::error(ErrorCode::InvalidArguments, text)).await;
             calls.push(call);
         }
-        self.collected(calls, batch)
-    }
-
-    /// The results in source order, cut to the turn's room.
-    fn collected(&self, calls: Vec<Call>, batch: Batch) -> Settled {
-        let mut meta = Meta::default();
-        let mut content = Vec::with_capacity(calls.len());
-        let mut room = TURN_CHARACTERS;
-        for (call, slot) in calls.into_iter().zip(batch.slots) {
-            let outcome = slot.expect("every call is settled before the results are collected");
-            let blocks = capped(outcome.content, &mut room, CapRule::of(self.kind_of(&call.name)));
-            meta.observed.extend(outcome.observed);
-            meta.displays.insert(call.id.clone(), outcome.display);
-            content.push(Block::ToolResult { call: call.id, content: blocks, is_error: outcome.code.is_some() });
-        }
-        Settled { message: Message::user(content), meta, ends: batch.ends }
+        collected(calls, batch)
     }
 
     fn kind_of(&self, name: &str) -> ToolKind {
-        let tool = self.tools.iter().find(|tool| tool.info().spec.name == name);
-        tool.map_or(ToolKind::Other, |tool| tool.info().kind)
+        kind_in(&self.tools, name)
     }
 
     /// Why the calls that have not started will not be.
@@ -174,31 +121,31 @@ impl Agent {
 
     /// Settles the call at `index`, and its neighbours if they may run together. Returns the next index.
     async fn settle_next(&mut self, batch: &mut Batch, calls: &[Call], mut index: usize) -> usize {
-        let mut together = Vec::new();
-        let first = index;
+        let mut together: Vec<(usize, Ready)> = Vec::new();
         while index < calls.len() && together.len() < PARALLEL {
-            if !together.is_empty() && !self.likely_observes(&calls[index]) {
+            let call = &calls[index];
+            let twin = together.iter().any(|(_, ready)| ready.call.name == call.name && ready.call.input == call.input);
+            // A barrier waits for those before it, and so does a call that may be a repetition of one of them.
+            if !together.is_empty() && (twin || !self.likely_observes(call)) {
                 break;
             }
-            match self.prepare(&calls[index]).await {
+            match self.prepare(call).await {
                 Prepared::Ready(ready) if ready.plan.effect == Effect::Observe => {
                     self.announce(&ready.call, ready.tool.info().kind, ready.plan.summary.clone()).await;
                     together.push((index, ready));
                 }
-                Prepared::Ready(ready) => {
-                    // A barrier waits for those before it, and is prepared anew then: its checks look at the newest state.
-                    if index == first {
-                        self.settle_barrier(batch, index, ready).await;
-                        return index + 1;
-                    }
-                    break;
+                Prepared::Ready(ready) if together.is_empty() => {
+                    self.settle_barrier(batch, index, ready).await;
+                    return index + 1;
                 }
-                Prepared::Done(outcome) => self.finish_unstarted(batch, index, &calls[index], outcome).await,
+                // A barrier after all: it is prepared anew once those before it are done.
+                Prepared::Ready(_) => break,
+                Prepared::Done(outcome) => self.finish_unplanned(batch, index, call, outcome).await,
                 Prepared::EndsRun => {
                     batch.ends = Some(RunOutcome::LimitReached { limit: Limit::Repetition });
                     let text = "the run ends: the same call was made again after it was denied as a repetition";
                     let outcome = Outcome { denied: true, ..Outcome::error(ErrorCode::Denied, text) };
-                    self.finish_unstarted(batch, index, &calls[index], outcome).await;
+                    self.finish_unplanned(batch, index, call, outcome).await;
                     index += 1;
                     break;
                 }
@@ -239,7 +186,7 @@ impl Agent {
             );
             return Prepared::Done(Outcome::error(ErrorCode::InvalidArguments, text));
         }
-        if repetitions(&self.recent, &call.name, &call.input) > REPETITIONS_ALLOWED {
+        if repetition::ends_run(&self.recent, call) {
             return Prepared::EndsRun;
         }
         if let Some(denial) = self.denial(call, tool.info().kind).await {
@@ -247,9 +194,10 @@ impl Agent {
         }
         let workspace = self.workspace.clone();
         let planned = caught(tool.plan(&call.input, &workspace));
-        match self.mail.drive(planned).await {
-            Ok(plan) => Prepared::Ready(Ready { call: call.clone(), tool, plan }),
-            Err(error) => Prepared::Done(Outcome::error(error.code, error.message)),
+        match self.mail.drive_or_stop(planned).await {
+            Some(Ok(plan)) => Prepared::Ready(Ready { call: call.clone(), tool, plan }),
+            Some(Err(error)) => Prepared::Done(Outcome::error(error.code, error.message)),
+            None => Prepared::Done(cancelled_before_start()),
         }
     }
 
@@ -265,10 +213,11 @@ impl Agent {
                 recent: &self.recent,
             };
             let check = AssertUnwindSafe(guard.check(&guarded)).catch_unwind();
-            let reason = match self.mail.drive(check).await {
-                Ok(None) => continue,
-                Ok(Some(refusal)) => refusal.reason,
-                Err(panic) => {
+            let reason = match self.mail.drive_or_stop(check).await {
+                None => return Some(cancelled_before_start()),
+                Some(Ok(None)) => continue,
+                Some(Ok(Some(refusal))) => refusal.reason,
+                Some(Err(panic)) => {
                     tracing::error!(guard = guard.name(), panic = panic_text(&*panic), "a guard panicked");
                     "the check itself failed, so the call was not run".to_owned()
                 }
@@ -283,17 +232,9 @@ impl Agent {
     async fn settle_barrier(&mut self, batch: &mut Batch, slot: usize, ready: Ready) {
         let Ready { call, plan, tool } = &ready;
         self.announce(call, tool.info().kind, plan.summary.clone()).await;
-        let verdict = self.approvals.verdict(self.mail.mode, plan.effect, &call.name, &call.input);
-        let refused = match verdict {
+        let refused = match self.verdict(call, plan) {
             Verdict::Run => None,
-            Verdict::PlanMode => {
-                let text = format!(
-                    "denied by plan mode: {} was not run, since nothing is changed in this mode. Look with read, glob and \
-                     grep and describe the change instead.",
-                    call.name
-                );
-                Some(Outcome { denied: true, ..Outcome::error(ErrorCode::Denied, text) })
-            }
+            Verdict::PlanMode => Some(plan_mode(call)),
             Verdict::Ask if !self.approvals.answers => Some(self.nobody_to_ask(batch, call)),
             Verdict::Ask => self.ask(batch, call, plan).await,
         };
@@ -304,6 +245,10 @@ impl Agent {
         self.run_together(batch, vec![(slot, ready)]).await;
     }
 
+    fn verdict(&self, call: &Call, plan: &Plan) -> Verdict {
+        self.approvals.verdict(self.mail.mode, plan.effect, &call.name, &call.input)
+    }
+
     fn nobody_to_ask(&self, batch: &mut Batch, call: &Call) -> Outcome {
         batch.ends = Some(RunOutcome::NeedsApproval { call: call.id.clone() });
         let text = format!("{} was not run: it needs an approval and nobody can give it here", call.name);
@@ -312,6 +257,12 @@ impl Agent {
 
     /// Asks the person; what stands against running, if anything.
     async fn ask(&mut self, batch: &mut Batch, call: &Call, plan: &Plan) -> Option<Outcome> {
+        if self.mail.run.is_cancelled() {
+            return Some(cancelled_before_start());
+        }
+        if !self.mail.can_be_answered() {
+            return Some(self.nobody_to_ask(batch, call));
+        }
         let approval = Approval {
             tool: call.name.clone(),
             summary: plan.summary.clone(),
@@ -320,10 +271,7 @@ impl Agent {
         };
         self.mail.emit(Event::ApprovalRequest { call: call.id.clone(), approval }).await;
         match self.mail.answer(&call.id).await {
-            Answer::Interrupted => Some(Outcome::error(
-                ErrorCode::Cancelled,
-                "not run: cancelled by the user while it waited for approval",
-            )),
+            Answer::Interrupted => Some(cancelled_before_start()),
             Answer::Nobody => Some(self.nobody_to_ask(batch, call)),
             Answer::Decided(decision) => {
                 let reply = Event::ApprovalReply { call: call.id.clone(), decision: decision.clone() };
@@ -338,7 +286,8 @@ impl Agent {
                 if plan.rememberable {
                     self.approvals.remember(&decision, plan.effect, &call.name, &call.input);
                 }
-                None
+                // The mode may have changed while the question was open; plan mode beats any answer.
+                (self.verdict(call, plan) == Verdict::PlanMode).then(|| plan_mode(call))
             }
         }
     }
@@ -401,26 +350,30 @@ impl Agent {
         self.mail.emit(event).await;
     }
 
-    async fn finish_unstarted(&mut self, batch: &mut Batch, slot: usize, call: &Call, outcome: Outcome) {
+    /// Finishes a call that was turned down before it could be planned.
+    async fn finish_unplanned(&mut self, batch: &mut Batch, slot: usize, call: &Call, outcome: Outcome) {
         self.announce(call, self.kind_of(&call.name), summary_of(call)).await;
         self.finish(batch, slot, call, outcome, 0).await;
     }
 
-    /// Puts the result in its slot, tells people, and applies what was observed at once, so that two edits of one file
-    /// in one turn both pass.
+    /// Finishes a call that was never looked at: it is no call that was made.
+    async fn finish_unstarted(&mut self, batch: &mut Batch, slot: usize, call: &Call, outcome: Outcome) {
+        self.announce(call, self.kind_of(&call.name), summary_of(call)).await;
+        self.deliver(batch, slot, call, outcome, 0).await;
+    }
+
+    /// Notes a result for guards and applies what was observed at once, so that two edits of one file in one turn both
+    /// pass; then delivers it.
     async fn finish(&mut self, batch: &mut Batch, slot: usize, call: &Call, mut outcome: Outcome, duration_ms: u64) {
         self.workspace.observe(&outcome.observed);
-        let result = hash_of(&outcome.text());
-        if !outcome.denied {
-            self.warn_of_repetition(call, result, &mut outcome);
-        }
-        self.recent.push(PastCall {
-            name: call.name.clone(),
-            input: call.input.clone(),
-            result,
-            changed: outcome.changed,
-            denied: outcome.denied,
-        });
+        repetition::note(&mut self.recent, call, &mut outcome);
+        self.deliver(batch, slot, call, outcome, duration_ms).await;
+    }
+
+    /// Puts a result in its slot, cut to the turn's room, and tells people.
+    async fn deliver(&mut self, batch: &mut Batch, slot: usize, call: &Call, mut outcome: Outcome, duration_ms: u64) {
+        let rule = CapRule::of(self.kind_of(&call.name));
+        outcome.content = capped(outcome.content, &mut batch.room, rule);
         let event = Event::ToolEnd {
             call: call.id.clone(),
             name: call.name.clone(),
@@ -432,84 +385,41 @@ impl Agent {
         batch.slots[slot] = Some(outcome);
         self.mail.emit(event).await;
     }
+}
 
-    /// Warns the model when this was the last identical call that runs.
-    fn warn_of_repetition(&self, call: &Call, result: u64, outcome: &mut Outcome) {
-        let before = repetitions(&self.recent, &call.name, &call.input);
-        let last = self.recent.iter().rev().find(|past| past.name == call.name && past.input == call.input);
-        if before + 1 == REPETITIONS_ALLOWED && last.is_some_and(|past| past.result == result) {
-            outcome.content.push(Block::text(REPETITION_WARNING));
-        }
+fn cancelled_before_start() -> Outcome {
+    Outcome::error(ErrorCode::Cancelled, format!("{}cancelled by the user before it started", repetition::NOT_RUN))
+}
+
+fn plan_mode(call: &Call) -> Outcome {
+    let text = format!(
+        "denied by plan mode: {} was not run, since nothing is changed in this mode. Look with read, glob and grep and \
+         describe the change instead.",
+        call.name
+    );
+    Outcome { denied: true, ..Outcome::error(ErrorCode::Denied, text) }
+}
+
+/// The results in source order.
+fn collected(calls: Vec<Call>, batch: Batch) -> Settled {
+    let mut meta = Meta::default();
+    let mut content = Vec::with_capacity(calls.len());
+    for (call, slot) in calls.into_iter().zip(batch.slots) {
+        let outcome = slot.expect("every call is settled before the results are collected");
+        meta.observed.extend(outcome.observed);
+        meta.displays.insert(call.id.clone(), outcome.display);
+        content.push(Block::ToolResult { call: call.id, content: outcome.content, is_error: outcome.code.is_some() });
     }
+    Settled { message: Message::user(content), meta, ends: batch.ends }
 }
 
-/// Ends the text of the last identical result that is given.
-const REPETITION_WARNING: &str = "\n[This exact call gave this exact result for the third time, with no change in \
-     between. A further one will be denied: use the result, or do something different.]";
-
-/// Runs one call to its end: a panic is caught, a late tool cancelled and awaited.
-async fn execute(
-    ready: &Ready,
-    workspace: &codey_tools::Workspace,
-    cancel: CancellationToken,
-    ending: CancellationToken,
-    output: &(dyn Fn(&str) + Send + Sync),
-) -> Outcome {
-    let is_command = ready.tool.info().kind == ToolKind::Execute;
-    let deadline = Instant::now() + if is_command { COMMAND_TIME } else { TOOL_TIME };
-    let context = ToolContext { workspace, cancel: cancel.clone(), ending, deadline, output };
-    let run = caught(ready.tool.run(ready.call.input.clone(), ready.plan.clone(), context));
-    tokio::pin!(run);
-    let result = match tokio::time::timeout_at(deadline + DEADLINE_GRACE, &mut run).await {
-        Ok(result) => result,
-        Err(_) => {
-            cancel.cancel();
-            // Awaited, never abandoned: what it still does must not meet the next call.
-            let _ = run.await;
-            let text = "timed out (it did not fail, it did not finish). Try a smaller step.";
-            Err(ToolError::new(ErrorCode::Timeout, text))
-        }
-    };
-    into_outcome(result, ready.plan.effect)
+/// What the tool of this name is for.
+pub(crate) fn kind_in(tools: &ToolSet, name: &str) -> ToolKind {
+    let tool = tools.iter().find(|tool| tool.info().spec.name == name);
+    tool.map_or(ToolKind::Other, |tool| tool.info().kind)
 }
 
-fn into_outcome(result: Result<ToolOutput, ToolError>, effect: Effect) -> Outcome {
-    match result {
-        Ok(ToolOutput { for_model, for_user, observed }) => Outcome {
-            content: for_model,
-            code: None,
-            display: for_user,
-            observed,
-            denied: false,
-            changed: effect != Effect::Observe,
-        },
-        // A command that timed out or was cancelled did run.
-        Err(ToolError { code, message }) => {
-            let ran = matches!(code, ErrorCode::Timeout | ErrorCode::Cancelled | ErrorCode::ToolPanic);
-            Outcome { changed: effect == Effect::Execute && ran, ..Outcome::error(code, message) }
-        }
-    }
-}
-
-/// Awaits a step of a tool; a panic becomes an error for the model and a bug for the log.
-async fn caught<T>(step: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
-    match AssertUnwindSafe(step).catch_unwind().await {
-        Ok(result) => result,
-        Err(panic) => {
-            tracing::error!(panic = panic_text(&*panic), "a tool panicked");
-            let text = "the tool failed because of a bug in it; what it did until then is unknown. Check, and use \
-                        another tool.";
-            Err(ToolError::new(ErrorCode::ToolPanic, text))
-        }
-    }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
-}
-
-fn calls_of(message: &Message) -> Vec<Call> {
+pub(crate) fn calls_of(message: &Message) -> Vec<Call> {
     let call = |block: &Block| match block {
         Block::ToolUse { id, name, input, invalid, .. } => {
             Some(Call { id: id.clone(), name: name.clone(), input: input.clone(), invalid: invalid.clone() })
@@ -523,15 +433,19 @@ fn calls_of(message: &Message) -> Vec<Call> {
     message.content.iter().filter_map(call).collect()
 }
 
-/// Cuts text blocks to what is left of the turn's room.
+/// Cuts text blocks to what is left of the turn's room; each result keeps the least that was set aside for it.
 fn capped(blocks: Vec<Block>, room: &mut usize, rule: CapRule) -> Vec<Block> {
+    let mut own = LEAST_CHARACTERS;
     let cut = |block: Block| match block {
         Block::Text { text } => {
-            // Bytes bound characters from above, so most texts are never counted.
-            let length = if text.len() <= *room { text.len() } else { text.chars().count() };
-            let allowed = (*room).max(LEAST_CHARACTERS);
-            *room = room.saturating_sub(length);
-            Block::Text { text: if length > allowed { cap_text(&text, allowed, rule) } else { text } }
+            let allowed = *room + own;
+            let length = text.chars().count();
+            let text = if length > allowed { cap_text(&text, allowed, rule) } else { text };
+            let taken = length.min(allowed);
+            let of_own = taken.min(own);
+            own -= of_own;
+            *room -= taken - of_own;
+            Block::Text { text }
         }
         other => other,
     };
@@ -561,30 +475,4 @@ fn excerpt(raw: &str) -> String {
         text.push('…');
     }
     text
-}
-
-fn hash_of(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The calls of a lineage, for guards, as [`Agent::finish`] would have noted them.
-pub(crate) fn past_calls(lineage: &[Arc<Node>]) -> Vec<PastCall> {
-    let mut open: Vec<Call> = Vec::new();
-    let mut past = Vec::new();
-    for message in lineage.iter().filter_map(|node| node.message()) {
-        for block in &message.content {
-            let Block::ToolResult { call, content, is_error } = block else { continue };
-            let Some(place) = open.iter().position(|one| one.id == *call) else { continue };
-            let Call { name, input, .. } = open.swap_remove(place);
-            let text: String =
-                content.iter().filter_map(Block::as_text).filter(|text| *text != REPETITION_WARNING).collect();
-            let denied = *is_error && text.starts_with("Error: denied by ");
-            let changed = !is_error && !matches!(name.as_str(), "read" | "glob" | "grep" | "todo" | "read_skill");
-            past.push(PastCall { name, input, result: hash_of(&text), changed, denied });
-        }
-        open.extend(calls_of(message));
-    }
-    past
 }

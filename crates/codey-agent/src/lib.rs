@@ -6,11 +6,13 @@
 mod agent;
 mod approval;
 mod dispatch;
+mod execute;
 mod limits;
 mod mail;
 mod next;
 mod output;
+mod repetition;
 mod run;
 mod turn;
 
-pub use agent::{AgentBuilder, ModelBinding, ModelResolver, Place};
+pub use agent::{AgentBuilder, ModelBinding, ModelResolver, Place, SetModel};

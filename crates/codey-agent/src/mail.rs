@@ -18,7 +18,16 @@ pub(crate) enum Errand {
     Prompt(Vec<Block>),
     Compact,
     Rewind(NodeId),
-    SetModel { model: String, endpoint: Option<String>, effort: Option<Effort> },
+    SetModel {
+        model: String,
+        endpoint: Option<String>,
+        effort: Option<Effort>,
+    },
+    /// An input that could not be followed.
+    Warn {
+        code: &'static str,
+        message: String,
+    },
 }
 
 /// What [`Mail::answer`] brought.
@@ -28,6 +37,11 @@ pub(crate) enum Answer {
     Interrupted,
     /// Nobody is left who could answer.
     Nobody,
+}
+
+/// Providers refuse messages that say nothing.
+fn is_blank(blocks: &[Block]) -> bool {
+    blocks.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
 }
 
 /// What ended a wait for the front end.
@@ -57,7 +71,7 @@ pub(crate) struct Mail {
     /// Events of a stopping run that its consumer did not take yet. While a run goes on the loop waits instead.
     late: VecDeque<Event>,
     errands: VecDeque<Errand>,
-    steers: Vec<Vec<Block>>,
+    steers: VecDeque<Vec<Block>>,
     running: bool,
     asked: Option<CallId>,
     decided: Option<Decision>,
@@ -83,7 +97,7 @@ impl Mail {
             observer,
             late: VecDeque::new(),
             errands: VecDeque::new(),
-            steers: Vec::new(),
+            steers: VecDeque::new(),
             running: false,
             asked: None,
             decided: None,
@@ -134,16 +148,30 @@ impl Mail {
         self.running = true;
     }
 
+    /// Ends a run. What was said too late to join it is a prompt of its own, before those that already wait.
     pub(crate) fn end_run(&mut self) {
         self.running = false;
+        for blocks in self.steers.drain(..).rev() {
+            self.errands.push_front(Errand::Prompt(blocks));
+        }
+    }
+
+    /// Whether an approval request could still be answered.
+    pub(crate) fn can_be_answered(&self) -> bool {
+        self.inputs_open && !self.run.is_cancelled()
     }
 
     pub(crate) fn has_steers(&self) -> bool {
         !self.steers.is_empty()
     }
 
-    pub(crate) fn take_steers(&mut self) -> Vec<Vec<Block>> {
-        std::mem::take(&mut self.steers)
+    pub(crate) fn next_steer(&mut self) -> Option<Vec<Block>> {
+        self.steers.pop_front()
+    }
+
+    /// Takes back a steer that could not be stored.
+    pub(crate) fn put_back(&mut self, steer: Vec<Block>) {
+        self.steers.push_front(steer);
     }
 
     /// Waits for `future` and reads inputs meanwhile. The future itself must end when the run's token is cancelled.
@@ -157,6 +185,19 @@ impl Mail {
                 output = &mut future => return output,
             }
         }
+    }
+
+    /// Waits for `future` unless the run is to end first; then it is dropped. For steps that change nothing.
+    pub(crate) async fn drive_or_stop<F: Future>(&mut self, future: F) -> Option<F::Output> {
+        let run = self.run.clone();
+        self.drive(async {
+            tokio::select! {
+                biased;
+                () = run.cancelled() => None,
+                output = future => Some(output),
+            }
+        })
+        .await
     }
 
     /// Waits for the answer to an approval request that was just emitted.
@@ -239,14 +280,19 @@ impl Mail {
             return;
         };
         match input {
+            Input::Prompt(blocks) | Input::Steer(blocks) if is_blank(&blocks) => {
+                let message = "an empty message was left out".to_owned();
+                self.errands.push_back(Errand::Warn { code: "empty_message", message });
+            }
             Input::Prompt(blocks) => self.errands.push_back(Errand::Prompt(blocks)),
-            Input::Steer(blocks) if self.running => self.steers.push(blocks),
+            Input::Steer(blocks) if self.running => self.steers.push_back(blocks),
             Input::Steer(blocks) => self.errands.push_back(Errand::Prompt(blocks)),
             Input::Resolve { call, decision } => {
                 if self.asked.as_ref() == Some(&call) {
                     self.decided = Some(decision);
                 } else {
-                    tracing::warn!(%call, "an answer came to a call that nobody asked about");
+                    let message = format!("an answer came to {call}, which nobody asked about at that time");
+                    self.errands.push_back(Errand::Warn { code: "unexpected_answer", message });
                 }
             }
             Input::Interrupt if self.running => self.run.cancel(),

@@ -7,7 +7,7 @@ use codey_llm::{Block, Message, StopReason};
 pub(crate) enum Next {
     /// Store it, settle its calls, ask again.
     Settle,
-    /// Store it; all it asked for was cut at the output limit.
+    /// Store it; all it asked for was cut, at the output limit or the window's end.
     SettleCut,
     /// Store it; the run is completed.
     Complete,

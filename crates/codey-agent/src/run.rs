@@ -128,8 +128,12 @@ impl Agent {
         let asked_again = std::mem::replace(&mut run.asked_again, next == Next::AskAgain);
         match next {
             Next::Settle | Next::SettleCut => {
+                let known_calls = self.recent.len();
                 let settled = self.settle(message, last_call_cut).await;
-                let ended = self.append_settled(settled).await;
+                let ended = self.append_settled(settled, known_calls).await;
+                if ended.is_none() && next == Next::SettleCut && *stop == StopReason::ContextWindow {
+                    return Some(self.context_full("the context window filled up while the model answered").await);
+                }
                 if ended.is_none() && run.cut_in_a_row >= CUT_IN_A_ROW {
                     return Some(output_limit(
                         "the model's tool calls were cut at the output limit three times in a row",
@@ -221,7 +225,7 @@ impl Agent {
         self.estimator.learn(request_bytes, usage.context());
         let context_tokens = match usage.context() {
             0 => self.estimator.tokens(request_bytes),
-            reported => reported + usage.output,
+            _ => usage.total(),
         };
         let changed = self.last_prefix.replace(self.prefix.hash.clone()).is_some_and(|last| last != self.prefix.hash);
         let event = Event::Usage {
@@ -256,10 +260,14 @@ impl Agent {
     }
 
     async fn append_steers(&mut self) -> Result<(), SessionError> {
-        for blocks in self.mail.take_steers() {
-            let steer = Message::user(blocks);
-            self.mail.emit(Event::Steering { text: steer.text() }).await;
-            self.append(steer, Meta::default()).await?;
+        while let Some(blocks) = self.mail.next_steer() {
+            let steer = Message::user(blocks.clone());
+            let text = steer.text();
+            if let Err(error) = self.append(steer, Meta::default()).await {
+                self.mail.put_back(blocks);
+                return Err(error);
+            }
+            self.mail.emit(Event::Steering { text }).await;
         }
         Ok(())
     }
@@ -287,10 +295,15 @@ impl Agent {
         }
     }
 
-    async fn append_settled(&mut self, settled: Settled) -> Option<Ended> {
+    async fn append_settled(&mut self, settled: Settled, known_calls: usize) -> Option<Ended> {
         match self.append(settled.message, settled.meta).await {
             Ok(()) => settled.ends,
-            Err(error) => Some(session_failed(error).into()),
+            Err(error) => {
+                // The model will never see these results: what it knows is what the path shows.
+                self.workspace.reset_seen(codey_ctx::seen(&self.path));
+                self.recent.truncate(known_calls);
+                Some(session_failed(error).into())
+            }
         }
     }
 

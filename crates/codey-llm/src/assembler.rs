@@ -50,11 +50,6 @@ impl Assembler {
         }
     }
 
-    /// Whether any block has begun.
-    pub fn has_started(&self) -> bool {
-        !self.blocks.is_empty()
-    }
-
     /// The message of a response that ended with its end mark.
     ///
     /// After [`StopReason::MaxTokens`] and [`StopReason::ContextWindow`] a call that is the last block counts as cut,

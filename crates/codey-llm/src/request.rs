@@ -140,21 +140,23 @@ pub struct Usage {
 impl Usage {
     /// The whole prompt, cached or not.
     pub fn context(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
     /// Prompt and output together.
     pub fn total(&self) -> u64 {
-        self.context() + self.output
+        self.context().saturating_add(self.output)
     }
 }
 
 impl AddAssign for Usage {
+    /// Saturates: a server may report any number, and must not be able to stop a session with one.
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.reasoning += other.reasoning;
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.input, other.input);
+        add(&mut self.output, other.output);
+        add(&mut self.cache_read, other.cache_read);
+        add(&mut self.cache_write, other.cache_write);
+        add(&mut self.reasoning, other.reasoning);
     }
 }

@@ -12,7 +12,7 @@ const LINE_BYTES: usize = 10 * 1024 * 1024;
 /// A line of `--input json`.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub enum InputLine {
+pub(crate) enum InputLine {
     /// Starts a run, or waits for the running one.
     Prompt {
         /// What is asked.
@@ -46,7 +46,7 @@ pub enum InputLine {
 /// The word for an answer.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DecisionWord {
+pub(crate) enum DecisionWord {
     /// Yes, this time.
     Once,
     /// Yes, for this exact command.
@@ -79,7 +79,7 @@ impl From<InputLine> for Input {
 
 /// Sends each line of `reader` as an input until the reader or the agent ends. What is no input goes to `complaints`,
 /// one text a line. Cancelled by drop.
-pub async fn forward_lines(
+pub(crate) async fn forward_lines(
     mut reader: impl AsyncBufRead + Unpin,
     inputs: UnboundedSender<Input>,
     complaints: Sender<String>,
@@ -89,8 +89,9 @@ pub async fn forward_lines(
         number += 1;
         let complaint = match next_line(&mut reader).await {
             Ok(None) => return,
-            Ok(Some(line)) if line.trim_ascii().is_empty() => continue,
-            Ok(Some(line)) => match serde_json::from_slice::<InputLine>(&line) {
+            Ok(Some(Err(TooLong))) => format!("input line {number} was ignored: it is longer than {LINE_BYTES} bytes"),
+            Ok(Some(Ok(line))) if line.trim_ascii().is_empty() => continue,
+            Ok(Some(Ok(line))) => match serde_json::from_slice::<InputLine>(&line) {
                 Ok(line) => match inputs.send(line.into()) {
                     Ok(()) => continue,
                     Err(_) => return,
@@ -109,22 +110,28 @@ pub async fn forward_lines(
     }
 }
 
-async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
+/// The next line without its end; `Err` inside for one that is too long, which is read to its end but not kept.
+async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Result<Vec<u8>, TooLong>>> {
+    let (mut line, mut is_too_long) = (Vec::new(), false);
     loop {
         let available = reader.fill_buf().await?;
         if available.is_empty() {
-            return Ok((!line.is_empty()).then_some(line));
+            let rest = if is_too_long { Some(Err(TooLong)) } else { (!line.is_empty()).then_some(Ok(line)) };
+            return Ok(rest);
         }
         let end = available.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(available.len(), |end| end + 1);
         line.extend_from_slice(&available[..end.unwrap_or(taken)]);
         reader.consume(taken);
-        if end.is_some() {
-            return Ok(Some(line));
-        }
         if line.len() > LINE_BYTES {
-            return Err(std::io::Error::other(format!("a line is longer than {LINE_BYTES} bytes")));
+            is_too_long = true;
+            line.clear();
+        }
+        if end.is_some() {
+            return Ok(Some(if is_too_long { Err(TooLong) } else { Ok(line) }));
         }
     }
 }
+
+/// A line over [`LINE_BYTES`].
+struct TooLong;

@@ -9,5 +9,4 @@ mod print;
 mod text;
 
 pub use exit::{STDOUT_CLOSED, exit_code};
-pub use input::{InputLine, forward_lines};
-pub use print::{Mode, PrintOptions, print, start_failed};
+pub use print::{Mode, PrintOptions, print, start_failed, start_interrupted};

@@ -56,6 +56,7 @@ struct WithExitCode<'a> {
 pub async fn print(handle: Handle, options: PrintOptions) -> u8 {
     let Handle { inputs, mut events, cancel } = handle;
     let (complain, mut complaints) = channel(1);
+    let prompted = options.prompt.is_some();
     if let Some(prompt) = options.prompt {
         // A closed channel means that the agent is gone, which the event loop reports.
         let _ = inputs.send(Input::Prompt(vec![Block::text(prompt)]));
@@ -86,15 +87,21 @@ pub async fn print(handle: Handle, options: PrintOptions) -> u8 {
                 None => break,
             },
             Some(message) = complaints.recv() => {
-                let warning = Event::Warning { code: "bad_input".to_owned(), message };
-                printer.take(&[warning]).await;
+                printer.take(&[bad_input(message)]).await;
             }
         }
+    }
+    while let Ok(message) = complaints.try_recv() {
+        printer.take(&[bad_input(message)]).await;
     }
     if let Some(forwarder) = forwarder {
         forwarder.abort();
     }
-    printer.finish(late.is_some()).await
+    printer.finish(late.is_some(), prompted).await
+}
+
+fn bad_input(message: String) -> Event {
+    Event::Warning { code: "bad_input".to_owned(), message }
 }
 
 async fn next_events(events: &mut Receiver<Event>) -> Option<Vec<Event>> {
@@ -112,7 +119,15 @@ async fn until(time: Option<Instant>) {
 
 /// Says that nothing could start. Returns the exit code.
 pub fn start_failed(mode: Mode, error: &StartError) -> u8 {
-    let outcome = RunOutcome::Failed { code: error.code, message: error.message.clone(), hint: error.hint.clone() };
+    not_started(mode, RunOutcome::Failed { code: error.code, message: error.message.clone(), hint: error.hint.clone() })
+}
+
+/// Says that it was told to end before anything started. Returns the exit code.
+pub fn start_interrupted(mode: Mode) -> u8 {
+    not_started(mode, RunOutcome::Interrupted {})
+}
+
+fn not_started(mode: Mode, outcome: RunOutcome) -> u8 {
     let code = exit_code(&outcome);
     complain(&outcome);
     if mode == Mode::Json {
@@ -139,12 +154,17 @@ fn json_line(event: &Event, code: u8) -> Vec<u8> {
 
 /// `codey: MESSAGE. HINT` on stderr, in both modes and however quiet.
 fn complain(outcome: &RunOutcome) {
-    if let Some((message, hint)) = explanation(outcome) {
-        let message = one_line(&message);
-        let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
-        let line = format!("codey: {message}{stop} {}", one_line(&hint));
-        write_stderr(&format!("{}\n", line.trim_end()));
+    if let Some(line) = complaint(outcome) {
+        write_stderr(&line);
     }
+}
+
+fn complaint(outcome: &RunOutcome) -> Option<String> {
+    let (message, hint) = explanation(outcome)?;
+    let message = one_line(&message);
+    let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
+    let line = format!("codey: {message}{stop} {}", one_line(&hint));
+    Some(format!("{}\n", line.trim_end()))
 }
 
 fn write_stderr(text: &str) {
@@ -187,7 +207,10 @@ impl Printer {
                 }
                 _ => {}
             }
-            let shown = self.view.show(event);
+            let mut shown = self.view.show(event);
+            if let Event::RunEnd { outcome, .. } = event {
+                shown.stderr.push_str(&complaint(outcome).unwrap_or_default());
+            }
             match self.mode {
                 Mode::Text => out.extend_from_slice(shown.stdout.as_bytes()),
                 Mode::Json => {
@@ -216,23 +239,23 @@ impl Printer {
     }
 
     /// Waits for the reader and returns the exit code.
-    async fn finish(mut self, told_to_end: bool) -> u8 {
-        if self.running || (self.last.is_none() && told_to_end) {
+    async fn finish(mut self, told_to_end: bool, prompted: bool) -> u8 {
+        if self.running || (self.last.is_none() && (told_to_end || prompted)) {
             let outcome = if told_to_end { RunOutcome::Interrupted {} } else { crashed() };
             self.take(&[run_end(outcome)]).await;
         }
         let code = self.last.as_ref().map_or(0, exit_code);
-        let written = self.output.finish().await;
-        // Who closed stdout knows why the run was ended.
-        if let Some(outcome) = self.last.as_ref().filter(|_| written != Written::ReaderGone) {
-            complain(outcome);
-        }
-        match written {
-            Written::All | Written::GaveUp => code,
+        match self.output.finish().await {
+            Written::All => code,
+            // Who is stuck or gone has not read why it ended; who closed stdout knows.
+            Written::GaveUp => {
+                self.last.iter().for_each(complain);
+                code
+            }
             Written::ReaderGone => STDOUT_CLOSED,
             Written::Failed(error) => {
                 write_stderr(&format!("codey: cannot write to stdout: {error}. Send it to another place.\n"));
-                code.max(1)
+                1
             }
         }
     }

@@ -132,3 +132,28 @@ async fn a_dropped_handle_ends_the_agent_and_runs_nothing() {
     run(world.resumed().spawn().unwrap(), "go on").await;
     assert_valid(&world.last_request());
 }
+
+#[tokio::test]
+async fn plan_mode_that_is_switched_on_while_a_question_is_open_beats_the_answer() {
+    let world = World::new(turns(vec![write("c1")]));
+    let mut handle = world.builder().mode(PermissionMode::Default).answers(true).spawn().unwrap();
+    handle.inputs.send(prompt("go")).unwrap();
+    until(&mut handle, |event| matches!(event, Event::ApprovalRequest { .. })).await;
+    handle.inputs.send(Input::SetMode(PermissionMode::Plan)).unwrap();
+    handle.inputs.send(Input::Resolve { call: "c1".into(), decision: Decision::Once {} }).unwrap();
+    assert_eq!(rest(handle).await.codes(), [Some(ErrorCode::Denied)]);
+    assert!(!world.root().join("c1.txt").exists());
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_asked_for_approves_nothing_and_is_said() {
+    let world = World::new(turns(vec![write("c1")]));
+    let handle = world.builder().mode(PermissionMode::Default).answers(true).spawn().unwrap();
+    handle.inputs.send(Input::Resolve { call: "c1".into(), decision: Decision::Once {} }).unwrap();
+    handle.inputs.send(prompt("go")).unwrap();
+    let story = rest(handle).await;
+    assert_eq!(
+        (story.warnings(), story.outcome()),
+        (vec!["unexpected_answer"], RunOutcome::NeedsApproval { call: "c1".into() })
+    );
+}

@@ -119,8 +119,11 @@ impl Tool for Odd {
 
     async fn run(&self, input: Value, _: Plan, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
         assert!(input["do"] != "panic", "told to");
-        if input["do"] == "wait" {
+        if input["do"] == "wait" || input["do"] == "finish late" {
             context.cancel.cancelled().await;
+        }
+        if input["do"] == "wait" {
+            return Err(ToolError::new(ErrorCode::Cancelled, "cancelled"));
         }
         let text = "x".repeat(input["characters"].as_u64().unwrap_or(1) as usize);
         Ok(ToolOutput { for_model: vec![Block::text(text)], for_user: ToolDisplay::text(""), observed: Vec::new() })
@@ -147,9 +150,9 @@ async fn a_tool_that_does_not_end_is_cancelled_after_its_time() {
 
 #[tokio::test]
 async fn the_results_of_one_turn_are_cut_together() {
-    let calls = (0..3).map(|n| tool_use(&format!("c{n}"), "odd", json!({"characters": 200_000}))).collect();
+    let calls = (0..3).map(|n| tool_use(&format!("c{n}"), "odd", json!({"characters": 200_000, "n": n}))).collect();
     let world = World::new(ends(calls));
-    run(world.builder().tools(vec![Odd::tool()]).spawn().unwrap(), "go").await;
+    let story = run(world.builder().tools(vec![Odd::tool()]).spawn().unwrap(), "go").await;
     let lengths: Vec<usize> = world.last_request()[2]
         .content
         .iter()
@@ -161,6 +164,9 @@ async fn the_results_of_one_turn_are_cut_together() {
     assert_eq!(lengths[0], 200_000);
     assert!(lengths[1] <= 100_000 && lengths[1] > 90_000, "{lengths:?}");
     assert!(lengths[2] <= 500, "{lengths:?}");
+    assert!(lengths.iter().sum::<usize>() <= 300_000, "{lengths:?}");
+    let told: Vec<usize> = story.results().iter().map(|(_, _, text)| text.chars().count()).collect();
+    assert_eq!(told, lengths, "people see what the model reads");
 }
 
 #[tokio::test]
@@ -176,6 +182,24 @@ async fn the_third_identical_call_warns_the_fourth_is_denied_the_fifth_ends_the_
     assert!(texts[3].starts_with("Error: denied by repetition: "), "{}", texts[3]);
     assert_eq!(story.outcome(), RunOutcome::LimitReached { limit: Limit::Repetition });
     assert_eq!(world.requests().len(), 5);
+}
+
+#[tokio::test]
+async fn repetitions_in_one_message_are_counted_like_those_in_several() {
+    let calls = (1..=6).map(|n| read(&format!("c{n}"), "a.txt")).collect();
+    let world = World::new(ends(calls)).file("a.txt", "hello\n");
+    let story = world.run("go").await;
+    let denied = Some(ErrorCode::Denied);
+    assert_eq!(story.codes(), [None, None, None, denied, denied, Some(ErrorCode::Cancelled)]);
+    assert_eq!(story.outcome(), RunOutcome::LimitReached { limit: Limit::Repetition });
+}
+
+#[tokio::test]
+async fn what_a_late_tool_still_got_done_counts() {
+    let world = World::new(ends(vec![tool_use("c1", "odd", json!({"do": "finish late"}))]));
+    tokio::time::pause();
+    let story = run(world.builder().tools(vec![Odd::tool()]).spawn().unwrap(), "go").await;
+    assert_eq!(story.codes(), [None]);
 }
 
 #[tokio::test]

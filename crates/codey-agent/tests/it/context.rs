@@ -72,3 +72,44 @@ async fn a_rewind_goes_on_from_the_older_node() {
     run(world.resumed().spawn().unwrap(), "fourth").await;
     assert_eq!(world.last_request().len(), 5, "a resume goes on from the same place");
 }
+
+/// Answers to a wish for another model: `price` and a window of its own.
+fn resolver(price: Option<codey_llm::Price>) -> codey_agent::ModelResolver {
+    std::sync::Arc::new(move |wish, current| {
+        Box::pin(async move {
+            let model = codey_llm::ModelInfo { id: wish.model, price, ..current.model };
+            Ok(codey_agent::ModelBinding { model, effort: wish.effort, ..current })
+        })
+    })
+}
+
+#[tokio::test]
+async fn another_model_is_asked_from_the_next_run_on_unless_a_cost_limit_could_not_be_held() {
+    let price = codey_llm::Price { input: 1.0, output: 1.0, cache_read: 1.0, cache_write: 1.0 };
+    for (new_price, asked) in [(Some(price), "other"), (None, "scripted")] {
+        let mut world = World::new(vec![done(), done()]);
+        world.model.price = Some(price);
+        let limits = codey_protocol::Limits { cost_usd: Some(1.0), ..Default::default() };
+        let handle = world.builder().limits(limits).resolver(resolver(new_price)).spawn().unwrap();
+        handle.inputs.send(prompt("one")).unwrap();
+        let wish = codey_protocol::Input::SetModel { model: "other".into(), endpoint: None, effort: None };
+        handle.inputs.send(wish).unwrap();
+        handle.inputs.send(prompt("two")).unwrap();
+        rest(handle).await;
+        let models: Vec<String> = world.requests().into_iter().map(|request| request.model.id).collect();
+        assert_eq!(models, ["scripted", asked]);
+    }
+}
+
+#[tokio::test]
+async fn absurd_usage_does_not_stop_a_session() {
+    let absurd = codey_llm::Usage { input: u64::MAX, output: u64::MAX, cache_read: 1, ..Default::default() };
+    let steps = vec![
+        codey_llm::Step::Event(codey_llm::StreamEvent::BlockStart { index: 0, block: Block::text("ok") }),
+        codey_llm::Step::Event(codey_llm::StreamEvent::Done { stop: StopReason::EndTurn, usage: absurd }),
+    ];
+    let turn = codey_llm::ScriptedTurn(steps);
+    let world = World::new(vec![turn.clone(), turn]);
+    assert_eq!(world.run("one").await.outcome(), RunOutcome::Completed {});
+    assert_eq!(run(world.resumed().spawn().unwrap(), "two").await.outcome(), RunOutcome::Completed {});
+}

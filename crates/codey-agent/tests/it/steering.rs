@@ -80,3 +80,32 @@ async fn prompts_sent_meanwhile_run_in_order_even_after_a_failed_run() {
     assert_eq!(outcomes[1..], [RunOutcome::Completed {}, RunOutcome::Completed {}]);
     assert_eq!((heard(&world, "one"), heard(&world, "two"), heard(&world, "three")), (1, 1, 1));
 }
+
+#[tokio::test]
+async fn a_steer_that_comes_while_the_run_is_ending_is_a_prompt() {
+    // The run's end waits for a process that ignores SIGTERM.
+    let stubborn =
+        "(trap '' TERM; echo on > stubborn; sleep 5) >/dev/null 2>&1 & while [ ! -e stubborn ]; do sleep 0.01; done";
+    let world = World::new(vec![turn(vec![bash("c1", stubborn)], StopReason::ToolUse), done(), done()]);
+    let mut handle = world.builder().spawn().unwrap();
+    handle.inputs.send(prompt("go")).unwrap();
+    let last_answer = |event: &Event| matches!(event, Event::Message { node } if node.message.as_ref().is_some_and(|m| m.text() == "done"));
+    until(&mut handle, last_answer).await;
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    handle.inputs.send(steer("one more thing")).unwrap();
+    let story = rest(handle).await;
+    assert_eq!(story.outcomes(), [RunOutcome::Completed {}, RunOutcome::Completed {}]);
+    assert_eq!(heard(&world, "one more thing"), 1);
+}
+
+#[tokio::test]
+async fn an_empty_message_is_left_out_and_said() {
+    let world = World::new(vec![done()]);
+    let handle = world.builder().spawn().unwrap();
+    for input in [prompt(" "), steer(""), prompt("go")] {
+        handle.inputs.send(input).unwrap();
+    }
+    let story = rest(handle).await;
+    assert_eq!((story.warnings(), story.outcomes().len()), (vec!["empty_message", "empty_message"], 1));
+    assert_eq!(heard(&world, "go"), 1);
+}
