@@ -271,6 +271,16 @@ pub(crate) struct DoctorArgs {
 /// A command line that cannot be followed; for stderr, exit code 2.
 pub(crate) struct Usage(pub(crate) String);
 
+/// Whether the command line asks for events on stdout, even if the rest of it cannot be followed.
+pub(crate) fn wants_json(args: impl IntoIterator<Item = OsString>) -> bool {
+    let mut last = OsString::new();
+    args.into_iter().take_while(|word| word != "--").any(|word| {
+        let found = word == "--mode=json" || (last == "--mode" && word == "json");
+        last = word;
+        found
+    })
+}
+
 /// Reads the command line. The first word that is not a flag is a subcommand unless `-p` stands before it.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, Usage> {
     let mut args: Vec<OsString> = args.into_iter().collect();

@@ -64,8 +64,9 @@ impl Host for App {
     async fn context(&self, cwd: &Path) -> Result<ContextReport, HostError> {
         let location = Location::find(cwd).map_err(host_error)?;
         let found = self.settings(&location.root).map_err(host_error)?;
+        let workspace = spawn::workspace(&location, &found).map_err(host_error)?;
         let tools = codey_tools::builtin_tools();
-        let (system, _) = spawn::system_options(&location, &found, &tools, None, None);
+        let (system, _) = spawn::system_options(&location, &found, &workspace, &tools, None, None);
         let specs: Vec<_> = tools.iter().map(|tool| tool.info().spec.clone()).collect();
         let budget = spawn::context_budget(&found);
         Ok(codey_ctx::report(&system, &specs, &TokenEstimator::default(), budget))

@@ -61,10 +61,10 @@ pub(crate) async fn select(options: &AppOptions, found: &Found, wanted: &ModelRe
         (None, None, None) => unnamed(options, &settings.endpoint).await?,
     };
     let from_variable = options.variables.get("CODEY_MODEL").filter(|value| !value.is_empty()).cloned();
-    // The configured default is meant for the configured endpoint; another one that was named has its own.
+    // Both are meant for the usual endpoint; another one that was named has its own.
     let is_usual = wanted.endpoint.is_none() || candidate.default_model.is_none();
-    let configured = settings.model.default.clone().filter(|_| is_usual);
-    let model = wanted.model.clone().or(from_variable).or(configured).or_else(|| candidate.default_model.clone());
+    let usual = from_variable.or_else(|| settings.model.default.clone()).filter(|_| is_usual);
+    let model = wanted.model.clone().or(usual).or_else(|| candidate.default_model.clone());
     Ok(Selection { candidate, model })
 }
 

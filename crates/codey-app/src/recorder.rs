@@ -3,15 +3,16 @@
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use codey_llm::CallId;
-use codey_protocol::{CompactionKind, ErrorCode, Event, RunOutcome, ToolDisplay, ToolKind};
+use codey_llm::{CallId, Usage};
+use codey_protocol::{CompactionKind, ErrorCode, Event, FailCode, RunOutcome, ToolDisplay, ToolKind};
 use codey_tools::prepare_codey_dir;
 use jiff::Timestamp;
+use nix::fcntl::OFlag;
 use serde::Serialize;
 
 /// Writes the metrics of one agent.
@@ -28,7 +29,10 @@ struct State {
     model: String,
     endpoint: String,
     kinds: HashMap<CallId, ToolKind>,
+    /// Tries of the current request that failed.
     retries: u32,
+    /// `.codey` is as it should be, so that metrics may be written there.
+    prepared: bool,
 }
 
 #[derive(Serialize)]
@@ -66,6 +70,8 @@ enum Metric<'a> {
         reasoning: u64,
         duration_ms: u64,
         retries: u32,
+        /// Why it failed, if it did; the numbers are then those of nothing.
+        code: Option<FailCode>,
     },
     Compaction {
         kind: CompactionKind,
@@ -116,20 +122,7 @@ impl Recorder {
             }
             Event::Retry { .. } => state.retries += 1,
             Event::Usage { request, duration_ms, .. } => {
-                let retries = std::mem::take(&mut state.retries);
-                let (model, endpoint) = (state.model.clone(), state.endpoint.clone());
-                let metric = Metric::Request {
-                    model: &model,
-                    endpoint: &endpoint,
-                    input: request.input,
-                    output: request.output,
-                    cache_read: request.cache_read,
-                    cache_write: request.cache_write,
-                    reasoning: request.reasoning,
-                    duration_ms: *duration_ms,
-                    retries,
-                };
-                self.write(&mut state, metric);
+                self.write_request(&mut state, request, *duration_ms, None);
             }
             Event::Message { node } => {
                 if let Some(model) = &node.meta.model {
@@ -145,14 +138,24 @@ impl Recorder {
                 self.write(&mut state, metric);
             }
             Event::RunEnd { outcome, turns, .. } => {
+                if let RunOutcome::Failed { code, .. } = outcome
+                    && is_about_a_request(*code)
+                {
+                    self.write_request(&mut state, &Usage::default(), 0, Some(*code));
+                }
                 let name = outcome_name(outcome);
                 self.write(&mut state, Metric::Run { outcome: &name, turns: *turns });
             }
             Event::RunStart {} => {
                 // The session's folder is made right after this event; by then git must not list it any more.
-                if let Err(error) = prepare_codey_dir(&self.root) {
-                    tracing::warn!(root = %self.root.display(), %error, "the folder of sessions is not prepared");
-                }
+                state.retries = 0;
+                state.prepared = match prepare_codey_dir(&self.root) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        tracing::warn!(root = %self.root.display(), %error, "metrics are not kept");
+                        false
+                    }
+                };
             }
             Event::PathReset { .. }
             | Event::TurnStart { .. }
@@ -166,14 +169,31 @@ impl Recorder {
         }
     }
 
+    fn write_request(&self, state: &mut State, usage: &Usage, duration_ms: u64, code: Option<FailCode>) {
+        let retries = std::mem::take(&mut state.retries);
+        let (model, endpoint) = (state.model.clone(), state.endpoint.clone());
+        let metric = Metric::Request {
+            model: &model,
+            endpoint: &endpoint,
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            reasoning: usage.reasoning,
+            duration_ms,
+            retries,
+            code,
+        };
+        self.write(state, metric);
+    }
+
     fn write(&self, state: &mut State, metric: Metric<'_>) {
+        if !state.prepared {
+            return;
+        }
         let path = self.root.join(".codey/events.jsonl");
         let file = state.file.get_or_insert_with(|| {
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .mode(0o600)
-                .open(&path)
+            open_plain(&path)
                 .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "metrics are not kept"))
                 .ok()
         });
@@ -186,6 +206,31 @@ impl Recorder {
             tracing::warn!(path = %path.display(), %error, "metrics are not kept any more");
             *file = None;
         }
+    }
+}
+
+/// Opens the file to append to. Links are not followed and nothing but a plain file is opened: the folder may have come
+/// with a repository.
+fn open_plain(path: &Path) -> io::Result<File> {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no plain file")) }
+}
+
+/// Whether a run that failed with this code failed at a request.
+fn is_about_a_request(code: FailCode) -> bool {
+    match code {
+        FailCode::Auth
+        | FailCode::RateLimit
+        | FailCode::Quota
+        | FailCode::Overloaded
+        | FailCode::ServerError
+        | FailCode::Network
+        | FailCode::Stalled
+        | FailCode::ContextOverflow
+        | FailCode::ModelNotFound
+        | FailCode::BadRequest => true,
+        FailCode::OutputLimit | FailCode::Refusal | FailCode::Config | FailCode::Session | FailCode::Internal => false,
     }
 }
 

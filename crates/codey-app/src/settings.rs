@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use codey_config::{Access, Layer, ListRule, Loaded, load};
+use codey_config::{Access, Layer, ListRule, Loaded, Origin, load};
 use codey_llm::Effort;
 use codey_protocol::{Limits, PermissionMode, StartError};
 use codey_providers::Api;
@@ -139,6 +139,12 @@ impl Found {
         &self.loaded.value
     }
 
+    /// No configuration at all.
+    pub(crate) fn nothing() -> Result<Self, StartError> {
+        let loaded = load::<Settings>(Vec::new(), LIST_RULES).map_err(|error| config_error(&error))?;
+        Ok(Self { loaded, warnings: Vec::new() })
+    }
+
     /// The configured limits over the built-in ones.
     pub(crate) fn limits(&self) -> Limits {
         let (built_in, limits) = (Limits::default(), &self.settings().limits);
@@ -192,23 +198,40 @@ fn read(path: &Path) -> Result<Option<Layer>, StartError> {
 /// Whether a repository's own value needs no trust: it forbids, lowers a bound, or only informs. What is no valid value
 /// is kept, so that it is reported.
 fn may_narrow(own: &Settings, path: &[&str], value: &toml::Value) -> bool {
-    let lowers_f64 = |bound: Option<f64>| match (value.as_float().or(value.as_integer().map(|v| v as f64)), bound) {
+    let lowers = |bound: Option<f64>| match (value.as_float().or(value.as_integer().map(|v| v as f64)), bound) {
         (Some(value), Some(bound)) => value <= bound,
         (None, _) | (_, None) => true,
     };
     match path {
         ["version"] | ["model", "default" | "effort"] | ["context", ..] => true,
         ["permissions", "deny_paths"] => true,
-        ["permissions", "mode"] => !matches!(value.as_str(), Some("acceptEdits" | "auto" | "alwaysApprove")),
+        ["permissions", "mode"] => {
+            let mode = PermissionMode::deserialize(value.clone()).ok();
+            mode.is_none_or(|mode| rank(mode) <= rank(own.permissions.mode.unwrap_or_default()))
+        }
         ["permissions", "deny_defaults"] => value.as_bool() != Some(false),
         ["limits", "max_turns"] => {
-            lowers_f64(own.limits.max_turns.or(Limits::default().turns).map(|bound| f64::from(bound.get())))
+            lowers(own.limits.max_turns.or(Limits::default().turns).map(|bound| f64::from(bound.get())))
         }
-        ["limits", "max_tokens_total"] => lowers_f64(own.limits.max_tokens_total.map(|bound| bound.get() as f64)),
-        ["limits", "max_cost"] => lowers_f64(own.limits.max_cost),
+        ["limits", "max_tokens_total"] => lowers(own.limits.max_tokens_total.map(|bound| bound.get() as f64)),
+        ["limits", "max_cost"] => lowers(own.limits.max_cost),
         ["model", "endpoint"] | ["endpoint", ..] => false,
-        // An unknown key is kept: the check names it.
-        _ => true,
+        // What no rule above allows needs trust; a key that does not exist is kept, so that the check names it.
+        _ => {
+            let alone = Layer::single(Origin::Defaults, &path.join("."), value.clone());
+            load::<Settings>(vec![alone], LIST_RULES).is_err()
+        }
+    }
+}
+
+/// How much a mode lets happen without a question.
+fn rank(mode: PermissionMode) -> u8 {
+    match mode {
+        PermissionMode::Plan => 0,
+        PermissionMode::Default => 1,
+        PermissionMode::AcceptEdits => 2,
+        PermissionMode::Auto => 3,
+        PermissionMode::AlwaysApprove => 4,
     }
 }
 

@@ -5,11 +5,11 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use codey_agent::{AgentBuilder, ModelBinding, Place};
+use codey_agent::{AgentBuilder, ModelBinding, Place, SetModel};
 use codey_ctx::{Environment, FileOptions, FoldPolicy, SystemOptions, context_files, system_prompt};
 use codey_llm::{Capabilities, Effort, ModelInfo, Provider};
 use codey_protocol::{
-    Handle, Limits, ModelRef, RunError, SandboxPolicy, SandboxStatus, SessionChoice, SpawnRequest, StartError,
+    Handle, Limits, ModelRef, RelPath, RunError, SandboxPolicy, SandboxStatus, SessionChoice, SpawnRequest, StartError,
 };
 use codey_session::{Session, SessionError, SessionStart};
 use codey_tools::{ToolSet, Workspace, WorkspaceOptions, builtin_tools, default_deny_paths};
@@ -33,15 +33,16 @@ const SCRIPTED_WINDOW: u32 = 200_000;
 /// Starts the agent that `request` describes.
 pub(crate) async fn spawn(app: &App, request: SpawnRequest) -> Result<Handle, StartError> {
     let location = Location::find(&request.cwd)?;
-    let found = app.settings(&location.root)?;
+    // What plays a script (demo, replay) must not depend on the person's own settings.
+    let found = if request.provider.is_some() { Found::nothing()? } else { app.settings(&location.root)? };
     refuse_what_is_not_there(&request)?;
     let limits = limits(&found, request.limits);
     let chosen = request.model.clone().unwrap_or_default();
     let (binding, notice) = bind(app, &found, &chosen, request.effort, request.provider.clone()).await?;
     if limits.cost_usd.is_some() && binding.model.price.is_none() {
         return Err(StartError::config(
-            format!("--max-cost cannot be held: the price of {} is unknown", binding.model.id),
-            "Use --max-tokens-total, or a model of known price.",
+            format!("the cost limit cannot be held: the price of {} is unknown", binding.model.id),
+            "Use --max-tokens-total (max_tokens_total) in place of --max-cost (max_cost), or a model of known price.",
         ));
     }
     let effort_lost = request.provider.is_none() && binding.effort.is_some() && !binding.model.capabilities.effort;
@@ -55,7 +56,7 @@ pub(crate) async fn spawn(app: &App, request: SpawnRequest) -> Result<Handle, St
     let workspace = workspace(&location, &found)?;
     let tools = chosen_tools(request.tools.as_deref())?;
     let (system, context_warnings) =
-        system_options(&location, &found, &tools, request.system.clone(), request.append_system.clone());
+        system_options(&location, &found, &workspace, &tools, request.system.clone(), request.append_system.clone());
     let (session, resumed, load_warnings) = session(&location, &request.session)?;
     let place = Place {
         root: location.root.display().to_string(),
@@ -143,13 +144,16 @@ async fn bind(
 /// Finds models for [`codey_protocol::Input::SetModel`].
 fn resolver(app: &App, location: &Location) -> codey_agent::ModelResolver {
     let (app, root) = (app.clone(), location.root.clone());
-    Arc::new(move |model, endpoint, effort| {
+    Arc::new(move |SetModel { model, endpoint, effort }, current| {
         let (app, root) = (app.clone(), root.clone());
         Box::pin(async move {
+            if endpoint.as_ref().is_none_or(|endpoint| *endpoint == current.endpoint) {
+                return Ok(ModelBinding { model: codey_providers::model_info(&model), effort, ..current });
+            }
             let found = app.settings(&root).map_err(run_error)?;
             let wanted = ModelRef { model: Some(model), endpoint };
             let (binding, _) = bind(&app, &found, &wanted, effort, None).await.map_err(run_error)?;
-            Ok(binding)
+            Ok(ModelBinding { effort, ..binding })
         })
     })
 }
@@ -192,6 +196,7 @@ pub(crate) fn context_budget(found: &Found) -> u64 {
 pub(crate) fn system_options(
     location: &Location,
     found: &Found,
+    workspace: &Workspace,
     tools: &ToolSet,
     system_override: Option<String>,
     append: Option<String>,
@@ -204,7 +209,7 @@ pub(crate) fn system_options(
         walk_up: settings.walk_up.unwrap_or(true),
         budget_tokens: context_budget(found),
     };
-    let (context_files, warnings) = context_files(|path| context_file(&location.root, path), &options);
+    let (context_files, warnings) = context_files(|path| context_file(&location.root, workspace, path), &options);
     let tools: Vec<String> = tools.iter().map(|tool| tool.info().spec.name.clone()).collect();
     let environment = Environment {
         os: std::env::consts::OS.to_owned(),
@@ -216,8 +221,8 @@ pub(crate) fn system_options(
     (SystemOptions { environment, context_files, system_override, append, tools }, warnings)
 }
 
-/// Reads a context file below `root`. One that a link leads outside is not the project's to show.
-fn context_file(root: &Path, path: &str) -> io::Result<Option<Vec<u8>>> {
+/// Reads a context file below `root`. One that a link leads outside, or that no tool may show, is not shown here either.
+fn context_file(root: &Path, workspace: &Workspace, path: &str) -> io::Result<Option<Vec<u8>>> {
     let resolved = match root.join(path).canonicalize() {
         Ok(resolved) => resolved,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -225,8 +230,11 @@ fn context_file(root: &Path, path: &str) -> io::Result<Option<Vec<u8>>> {
         }
         Err(error) => return Err(error),
     };
-    if !resolved.starts_with(root) {
+    let Ok(below) = resolved.strip_prefix(root) else {
         return Err(io::Error::other("it is a link to a place outside the root"));
+    };
+    if [path, &below.to_string_lossy()].into_iter().any(|path| workspace.denies(&RelPath::new(path))) {
+        return Err(io::Error::other("deny_paths forbids to show it"));
     }
     if !resolved.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -270,6 +278,9 @@ fn nothing_to_continue() -> StartError {
 /// The folder cannot be written to.
 pub(crate) fn writable(location: &Location) -> Result<(), StartError> {
     let folders = [location.sessions(), location.root.join(".codey"), location.root.clone()];
+    if let Some(link) = folders[..2].iter().find(|folder| folder.is_symlink()) {
+        return Err(not_writable(link, "it is a link, which may lead out of the project"));
+    }
     // Asked of the system and not tried: nothing is written before the first prompt.
     match folders.iter().find(|folder| folder.exists()) {
         Some(folder) => {

@@ -46,12 +46,13 @@ pub fn list(dir: &Path) -> Result<Vec<ListedSession>, SessionError> {
     Ok(found)
 }
 
-/// The session in `dir` that changed last, damaged ones aside.
+/// The session in `dir` that changed last, even if it cannot be opened: going on with an older one instead would be a
+/// surprise.
 ///
 /// # Errors
 /// [`SessionError::Read`] if the folder cannot be read.
 pub fn latest(dir: &Path) -> Result<Option<Ulid>, SessionError> {
-    Ok(list(dir)?.into_iter().find(|session| session.summary.problem.is_none()).map(|session| session.id))
+    Ok(list(dir)?.into_iter().next().map(|session| session.id))
 }
 
 /// Finds a session in `dir` by its id, with or without `codey-`, or by the first 8 or more characters of it.

@@ -12,7 +12,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use codey_app::{App, AppOptions};
-use codey_protocol::HostError;
+use codey_print::{Mode, start_failed};
+use codey_protocol::{HostError, StartError};
 use etcetera::base_strategy::{BaseStrategy as _, Xdg};
 
 use crate::args::{Command, Usage, Verbosity};
@@ -38,7 +39,7 @@ pub(crate) fn run(command: Command) -> u8 {
             .collect(),
         config_folder: folders.map(|folders| folders.config_dir().join("codey")),
     });
-    runtime.block_on(async {
+    let code = runtime.block_on(async {
         match command {
             Command::Prompt(args) => print::run(&app, args).await,
             Command::Demo(args) => demo::run(&app, args).await,
@@ -48,7 +49,10 @@ pub(crate) fn run(command: Command) -> u8 {
             Command::Context(args) => context::run(&app, args).await,
             Command::Doctor(args) => doctor::run(&app, args).await,
         }
-    })
+    });
+    // A thread may wait for stdin for ever.
+    runtime.shutdown_background();
+    code
 }
 
 fn start_log(folders: Option<&Xdg>, command: &Command) {
@@ -74,7 +78,11 @@ pub(crate) fn say(text: &str) -> u8 {
 }
 
 /// Says why the command line cannot be followed.
-pub(crate) fn refuse(usage: &Usage) -> u8 {
+pub(crate) fn refuse(usage: &Usage, wants_json: bool) -> u8 {
+    if wants_json {
+        let message = usage.0.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        return start_failed(Mode::Json, &StartError::config(message, "See codey --help."));
+    }
     // A closed stderr leaves nobody to tell.
     let _ = std::io::stderr().lock().write_all(usage.0.as_bytes());
     WRONG_USAGE

@@ -2,9 +2,9 @@
 
 use codey_app::App;
 use codey_llm::Effort;
-use codey_print::{Mode, PrintOptions, print, start_failed};
+use codey_print::{Mode, PrintOptions, print, start_failed, start_interrupted};
 use codey_protocol::{
-    Host as _, Limits, ModelRef, NodeId, PermissionMode, SandboxPolicy, SessionChoice, SpawnRequest, StartError,
+    Handle, Host as _, Limits, ModelRef, NodeId, PermissionMode, SandboxPolicy, SessionChoice, SpawnRequest, StartError,
 };
 
 use crate::args::{EffortFlag, OutputFlags, OutputMode, PromptArgs, RunFlags, SandboxFlag};
@@ -66,34 +66,31 @@ pub(super) async fn headless(
 ) -> u8 {
     let mode = mode(output.mode);
     let input_json = output.input.is_some();
-    let prepared = prepare(prompt, input_json, session, &run);
-    let (request, prompt) = match prepared {
-        Ok(prepared) => prepared,
-        Err(error) => return start_failed(mode, &error),
-    };
     let stop = match signals::stop_token() {
         Ok(stop) => stop,
         Err(error) => return start_failed(mode, &StartError::config(format!("cannot watch signals: {error}"), "")),
     };
     let started = tokio::select! {
         biased;
-        () = stop.cancelled() => Err(StartError::config("interrupted before anything started", "")),
-        started = app.spawn(request) => started,
+        () = stop.cancelled() => return start_interrupted(mode),
+        started = start(app, prompt, input_json, session, &run) => started,
     };
     match started {
-        Ok(handle) => {
+        Ok((handle, prompt)) => {
             print(handle, PrintOptions { mode, quiet: output.verbosity.quiet, prompt, input_json, stop }).await
         }
         Err(error) => start_failed(mode, &error),
     }
 }
 
-fn prepare(
+/// Reads the prompt and starts the agent. Cancelled by drop: what still waits for stdin is left behind.
+async fn start(
+    app: &App,
     prompt: Option<String>,
     input_json: bool,
     session: SessionChoice,
     run: &RunFlags,
-) -> Result<(SpawnRequest, Option<String>), StartError> {
+) -> Result<(Handle, Option<String>), StartError> {
     let mut warnings = Vec::new();
     let prompt = if input_json {
         if prompt.as_deref() == Some("-") {
@@ -104,7 +101,9 @@ fn prepare(
         }
         prompt
     } else {
-        let read = stdin::prompt(prompt);
+        // A read cannot be cancelled, so it has a thread of its own.
+        let read = tokio::task::spawn_blocking(move || stdin::prompt(prompt)).await;
+        let read = read.unwrap_or_else(|_| Err("stdin cannot be read".to_owned()));
         let read = read.map_err(|message| StartError::config(message, "See codey --help."))?;
         warnings = read.warnings;
         Some(read.text)
@@ -136,5 +135,5 @@ fn prepare(
         notices: warnings.into_iter().map(|message| ("stdin".to_owned(), message)).collect(),
         provider: None,
     };
-    Ok((request, prompt))
+    Ok((app.spawn(request).await?, prompt))
 }

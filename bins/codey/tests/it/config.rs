@@ -100,3 +100,51 @@ fn the_instructions_of_the_project_reach_the_model() {
     let system = server.requests()[0].json()["messages"][0]["content"].to_string();
     assert!(system.contains("Always say please."), "{system}");
 }
+
+#[test]
+fn perm_13_a_denied_file_does_not_reach_the_model_as_a_context_file() {
+    let config = "[context]\nfiles = [\"AGENTS.md\", \".env\"]\n";
+    let workspace = TempWorkspace::with_git(&[(".env", "sesame-1"), (".codey/config.toml", config)]);
+    std::os::unix::fs::symlink(".env", workspace.at("AGENTS.md")).unwrap();
+    let server = talker(Api::OpenAi, "x", 1);
+    let ran = Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(&["-p", "hi"]).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!server.requests()[0].json().to_string().contains("sesame"));
+    assert!(ran.stderr.contains("AGENTS.md") && ran.stderr.contains("deny_paths"), "{ran:?}");
+}
+
+#[test]
+fn a_repository_cannot_loosen_the_users_mode() {
+    for (own, theirs, expected) in [("plan", "default", "plan"), ("default", "plan", "plan"), ("plan", "auto", "plan")]
+    {
+        let project = format!("[permissions]\nmode = \"{theirs}\"\n");
+        let workspace = TempWorkspace::new(&[(".codey/config.toml", &project)]);
+        let server = talker(Api::OpenAi, "x", 1);
+        let config = format!("[permissions]\nmode = \"{own}\"\n");
+        let codey = Codey::new(workspace.path()).asking(&server, Api::OpenAi).config(&config);
+        let ran = codey.args(&["-p", "--mode", "json", "hi"]).run();
+        assert_eq!(ran.of_type("session_start")[0]["permission_mode"], expected, "{own} {theirs}: {ran:?}");
+    }
+}
+
+#[test]
+fn what_a_repository_planted_under_codey_is_not_written_through() {
+    let outside = TempWorkspace::new(&[("victim", "mine\n")]);
+    for name in [".codey", ".codey/sessions", ".codey/events.jsonl"] {
+        let workspace = TempWorkspace::with_git(&[("a.txt", "")]);
+        let link = workspace.at(name);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        let target = if name.ends_with("jsonl") { outside.at("victim") } else { outside.path().to_path_buf() };
+        std::os::unix::fs::symlink(target, link).unwrap();
+        let server = talker(Api::OpenAi, "x", 1);
+        let ran = Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(&["-p", "hi"]).run();
+        assert_eq!(ran.code, if name.ends_with("jsonl") { 0 } else { 2 }, "{name}: {ran:?}");
+        assert_eq!(outside.read("victim"), "mine\n");
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "{name}");
+    }
+    let workspace = TempWorkspace::new(&[(".codey/a", "")]);
+    nix::unistd::mkfifo(&workspace.at(".codey/events.jsonl"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let server = talker(Api::OpenAi, "x", 1);
+    let ran = Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(&["-p", "hi"]).run();
+    assert_eq!(ran.code, 0, "a FIFO is not waited for: {ran:?}");
+}

@@ -46,6 +46,15 @@ fn a_run_that_could_not_start_is_one_line() {
 }
 
 #[test]
+fn a_command_line_that_cannot_be_followed_is_one_line_too() {
+    let workspace = TempWorkspace::new(&[]);
+    let ran = Codey::new(workspace.path()).args(&["-p", "--mode", "json", "--max-turns", "0", "go"]).run();
+    let events = ran.events();
+    assert_eq!((events.len(), &events[0]["exit_code"], ran.code), (1, &json!(2), 2));
+    assert!(events[0]["outcome"]["message"].as_str().unwrap().contains("--max-turns"), "{ran:?}");
+}
+
+#[test]
 fn head_05_in_print_mode_the_first_command_ends_the_run_and_the_flags_are_named() {
     let server = ScriptedServer::start(vec![reply(Api::OpenAi, vec![bash("c1", "ls")])]);
     let workspace = TempWorkspace::new(&[]);
@@ -169,4 +178,45 @@ fn versions_and_models_are_what_editors_look_for() {
     let keyless = Codey::new(fine.path()).config(config).args(&["models"]).run();
     assert_eq!((keyless.code, rows(&keyless.stdout)), (0, vec!["* mine-1 (default)".to_owned()]));
     assert!(keyless.stdout.starts_with("Not logged in"), "{keyless:?}");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_left_out_and_the_next_is_followed() {
+    let server = talker(Api::OpenAi, "x", 2);
+    let workspace = TempWorkspace::new(&[]);
+    let lines = format!("{}\n{}\n", "x".repeat(11 * 1024 * 1024), json!({"type": "prompt", "text": "hi"}));
+    let ran = Codey::new(workspace.path())
+        .asking(&server, Api::OpenAi)
+        .args(&["-p", "--mode", "json", "--input", "json"])
+        .stdin(&lines)
+        .run();
+    assert_eq!((ran.code, server.requests().len()), (0, 1), "{}", ran.stderr);
+    assert_eq!(ran.of_type("warning").iter().filter(|event| event["code"] == "bad_input").count(), 1);
+}
+
+#[test]
+fn every_run_that_did_not_complete_is_explained() {
+    let server = ScriptedServer::start(vec![Reply::status(401).body("{}"), says(Api::OpenAi, "fine")]);
+    let workspace = TempWorkspace::new(&[]);
+    let prompts = "{\"type\":\"prompt\",\"text\":\"one\"}\n{\"type\":\"prompt\",\"text\":\"two\"}\n";
+    let ran = Codey::new(workspace.path())
+        .asking(&server, Api::OpenAi)
+        .args(&["-qp", "--mode", "json", "--input", "json"])
+        .stdin(prompts)
+        .run();
+    assert_eq!((ran.code, ran.of_type("run_end").len()), (0, 2), "{ran:?}");
+    assert_eq!(ran.stderr.lines().filter(|line| line.starts_with("codey: ")).count(), 1, "{ran:?}");
+}
+
+#[test]
+fn a_full_disk_behind_stdout_is_a_failure_and_said() {
+    let server = talker(Api::OpenAi, &"text ".repeat(50_000), 1);
+    let workspace = TempWorkspace::new(&[]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut codey = Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(&["-p", "--mode", "json", "go"]);
+    let child = codey.command().stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(exit(output.status), 1, "{stderr}");
+    assert!(stderr.contains("codey: cannot write to stdout"), "{stderr}");
 }

@@ -18,8 +18,10 @@ fn check(ran: &Ran, code: i32, kind: &str, fail: Option<&str>) {
         assert_eq!(end["outcome"]["code"], fail, "{ran:?}");
         assert_ne!(end["outcome"]["hint"], "", "{ran:?}");
     }
-    let said: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("codey: ")).collect();
-    assert!(!said.last().unwrap().contains("\n"), "{ran:?}");
+    let outcome = &end["outcome"];
+    if let (Some(message), Some(hint)) = (outcome["message"].as_str(), outcome["hint"].as_str()) {
+        assert_eq!(ran.stderr.lines().last().unwrap(), format!("codey: {message}. {hint}"));
+    }
 }
 
 #[test]

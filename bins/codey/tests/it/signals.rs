@@ -137,3 +137,60 @@ fn a_signal_ends_a_request_that_never_answers() {
     assert_eq!(exit(child.wait_with_output().unwrap().status), 3);
     assert!(sent.elapsed() < PATIENCE, "{:?}", sent.elapsed());
 }
+
+#[test]
+fn a_signal_while_it_starts_is_an_interrupt() {
+    let workspace = TempWorkspace::new(&[]);
+    let config = "[[endpoint]]\nname = 'x'\nbase_url = 'http://127.0.0.1:9/v1'\napi_key = 'cmd:sh ./key.sh'\n";
+    workspace.write("key.sh", "echo on > started; sleep 9");
+    let mut codey = Codey::new(workspace.path()).config(config).args(&["-p", "--mode", "json", "--model", "m", "go"]);
+    let child = codey.command().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !workspace.exists("started") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(pid(&child), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(exit(output.status), 3, "{stdout}");
+    assert!(stdout.contains(r#""outcome":{"kind":"interrupted"}"#) && stdout.lines().count() == 1, "{stdout}");
+}
+
+#[test]
+fn a_signal_while_stdin_is_awaited_is_an_interrupt() {
+    let workspace = TempWorkspace::new(&[]);
+    let mut codey = Codey::new(workspace.path()).args(&["-p"]);
+    let mut child = codey.command().stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let held = child.stdin.take();
+    // Its mask of caught signals tells that it listens.
+    let listens = |status: String| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0").trim().to_owned();
+        u64::from_str_radix(&mask, 16).unwrap() & (1 << (Signal::SIGTERM as i32 - 1)) != 0
+    };
+    while !listens(std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap()) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(pid(&child), Signal::SIGTERM).unwrap();
+    assert_eq!(exit(child.wait().unwrap()), 3);
+    drop(held);
+}
+
+#[test]
+fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
+    let server = ScriptedServer::start(vec![
+        reply(Api::Anthropic, vec![bash("c1", "echo $$ > group; sleep 0.5")]),
+        says(Api::Anthropic, "done"),
+    ]);
+    let workspace = TempWorkspace::new(&[]);
+    let mut codey = Codey::new(workspace.path()).asking(&server, Api::Anthropic);
+    let program = format!("trap '' HUP; exec {} -p --always-approve go", env!("CARGO_BIN_EXE_codey"));
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", &program]).current_dir(workspace.path()).stdin(Stdio::null()).stdout(Stdio::piped());
+    for (name, value) in codey.command().get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let child = shell.spawn().unwrap();
+    wait_for(&workspace, "group");
+    kill(pid(&child), Signal::SIGHUP).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((exit(output.status), output.stdout.as_slice()), (0, b"done\n".as_slice()));
+}
