@@ -8,6 +8,10 @@ pub(crate) const SHOWN: usize = 30_000;
 const HEAD: usize = 5_000;
 /// Of a longer output, characters shown from its end.
 const TAIL: usize = SHOWN - HEAD;
+/// Bytes of a character, or of what becomes one U+FFFD, at most.
+const MAX_CHARACTER: usize = 4;
+/// Bytes that hold the end that is shown, also where they begin inside a character.
+const MAX_END: usize = MAX_CHARACTER * (TAIL + 1);
 /// Bytes of output that are kept for the spill file.
 pub(crate) const SPILL: usize = 5 * 1024 * 1024;
 /// How far a cut moves to fall on a line end.
@@ -121,19 +125,19 @@ fn is_start_of_character(bytes: &[u8]) -> bool {
 }
 
 /// A command's output as it comes: bounded, however long it gets.
+///
+/// Kept are its own bytes, and they are what is counted: its text may have more of them, since what does not decode
+/// becomes U+FFFD.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
     decoder: Decoder,
-    /// The first bytes as they came, for the spill file.
-    raw: Vec<u8>,
-    raw_total: u64,
-    /// All the text while it is short enough to be shown whole; its start afterwards.
-    start: String,
-    start_chars: usize,
-    /// The newest text, once `start` is full: at least what is shown of it, at most eight bytes for each character.
-    end: String,
-    text_bytes: u64,
-    is_long: bool,
+    /// Characters of the text so far.
+    chars: usize,
+    /// The first bytes, for the spill file and for the start that is shown.
+    start: Vec<u8>,
+    /// The newest bytes, once there are enough not to be shown whole: at least those of the end that is shown.
+    end: Vec<u8>,
+    total: u64,
 }
 
 /// Where the whole output went.
@@ -148,67 +152,76 @@ pub(crate) enum Spill<'a> {
 impl Capture {
     /// Takes more output and gives it back as text.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
-        let room = SPILL.saturating_sub(self.raw.len()).min(bytes.len());
-        self.raw.extend_from_slice(&bytes[..room]);
-        self.raw_total += bytes.len() as u64;
+        let room = SPILL.saturating_sub(self.start.len()).min(bytes.len());
+        self.start.extend_from_slice(&bytes[..room]);
+        self.end.extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_END)..]);
+        // Not each time: trimming costs as much as what it keeps.
+        if self.end.len() > 4 * MAX_END {
+            self.end.drain(..self.end.len() - MAX_END);
+        }
+        self.total += bytes.len() as u64;
         let text = self.decoder.push(bytes);
-        self.keep(&text);
+        self.chars += text.chars().count();
         text
     }
 
     /// Says that no more output comes.
     pub(crate) fn close(&mut self) {
-        let rest = self.decoder.finish();
-        self.keep(rest);
+        self.chars += self.decoder.finish().chars().count();
     }
 
     /// Whether only a part can be shown.
     pub(crate) fn is_long(&self) -> bool {
-        self.is_long
+        self.chars > SHOWN
     }
 
     /// The first bytes of the output, all of it unless there were more than [`SPILL`].
     pub(crate) fn raw(&self) -> &[u8] {
-        &self.raw
+        &self.start
     }
 
     /// What is shown; `spill` counts only if [`Capture::is_long`].
     pub(crate) fn shown(&self, spill: Spill<'_>) -> String {
-        if !self.is_long {
-            return self.start.clone();
+        if !self.is_long() {
+            return String::from_utf8_lossy(&self.start).into_owned();
         }
-        let head = head_of(&self.start, HEAD);
-        let tail = tail_of(&self.end, TAIL);
-        let left_out = self.text_bytes - head.len() as u64 - tail.len() as u64;
+        let start = &self.start[..self.start.len().min(MAX_CHARACTER * (HEAD + 1))];
+        let text = String::from_utf8_lossy(start);
+        let head = head_of(&text, HEAD);
+        let head_bytes = bytes_of(start, head.chars().count());
+        let text = String::from_utf8_lossy(&self.end);
+        let tail = tail_of(&text, TAIL);
+        let before_tail = bytes_of(&self.end, text.chars().count() - tail.chars().count());
+        let tail_bytes = self.end.len() - before_tail;
+        let left_out = self.total - head_bytes as u64 - tail_bytes as u64;
         let place = match spill {
-            Spill::File(path) if self.raw_total > SPILL as u64 => format!("the first 5 MiB of it: {path}"),
+            Spill::File(path) if self.total > SPILL as u64 => format!("the first 5 MiB of it: {path}"),
             Spill::File(path) => format!("full output: {path}"),
             Spill::Failed(reason) => format!("the rest was not kept: {reason}"),
         };
         let gap = if head.ends_with('\n') { "" } else { "\n" };
         format!("{head}{gap}[… {left_out} bytes left out; {place} …]\n{tail}")
     }
+}
 
-    fn keep(&mut self, text: &str) {
-        self.text_bytes += text.len() as u64;
-        if !self.is_long {
-            self.start.push_str(text);
-            self.start_chars += text.chars().count();
-            if self.start_chars <= SHOWN {
-                return;
-            }
-            self.is_long = true;
-            let whole = std::mem::take(&mut self.start);
-            self.end = last_chars(&whole, TAIL).to_owned();
-            self.start = whole.chars().take(HEAD).collect();
-            return;
+/// How many bytes the first `chars` characters of the text of `bytes` come from.
+fn bytes_of(bytes: &[u8], mut chars: usize) -> usize {
+    let mut count = 0;
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        if let Some((at, _)) = valid.char_indices().nth(chars) {
+            return count + at;
         }
-        self.end.push_str(last_chars(text, TAIL));
-        // Not each time: trimming costs as much as what it keeps.
-        if self.end.len() > 8 * TAIL {
-            self.end = last_chars(&self.end, TAIL).to_owned();
+        chars -= valid.chars().count();
+        count += valid.len();
+        if chars == 0 {
+            return count;
         }
+        // One mark stands for all of them; there are none only at the very end.
+        chars -= usize::from(!chunk.invalid().is_empty());
+        count += chunk.invalid().len();
     }
+    count
 }
 
 #[cfg(test)]
@@ -242,6 +255,25 @@ mod tests {
         assert_eq!(shown, expected);
     }
 
+    /// Checks the number in the note against the bytes that are shown, which are told from each other by `shown_bytes`.
+    fn check_left_out(bytes: &[u8], pieces: usize, shown_bytes: impl Fn(&str) -> usize) {
+        let shown = capture(&bytes.chunks(pieces).collect::<Vec<_>>()).shown(Spill::File("f"));
+        let (head, rest) = shown.split_once("\n[… ").unwrap();
+        let (note, tail) = rest.split_once(" …]\n").unwrap();
+        let left_out: usize = note.split(' ').next().unwrap().parse().unwrap();
+        assert_eq!(shown_bytes(head) + left_out + shown_bytes(tail), bytes.len());
+    }
+
+    #[test]
+    fn bash_13_what_is_left_out_is_counted_in_the_bytes_of_the_command() {
+        // Each U+FFFD is one byte, or the three of a cut-off character.
+        check_left_out(&[0xFF; 100_000], 1_000, |text| text.chars().count());
+        check_left_out(&b"\xF0\x9F\x98.".repeat(50_000), 777, |text| {
+            text.chars().map(|char| if char == char::REPLACEMENT_CHARACTER { 3 } else { 1 }).sum()
+        });
+        check_left_out("中😀".repeat(50_000).as_bytes(), 1_001, str::len);
+    }
+
     #[test]
     fn cuts_fall_on_line_ends_that_are_near() {
         let text = format!("{}\n", "x".repeat(79)).repeat(1_000);
@@ -256,7 +288,7 @@ mod tests {
         (0..200).for_each(|_| drop(capture.push(piece.as_bytes())));
         capture.close();
         assert_eq!(capture.raw().len(), SPILL);
-        assert!(capture.end.len() <= 8 * TAIL);
+        assert!(capture.end.len() <= 4 * MAX_END);
         let shown = capture.shown(Spill::File("f"));
         assert!(shown.contains(" bytes left out; the first 5 MiB of it: f …]\n"), "{shown}");
         assert!(capture.shown(Spill::Failed("no space")).contains("; the rest was not kept: no space …]"));

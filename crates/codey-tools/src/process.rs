@@ -32,7 +32,7 @@ use ulid::Ulid;
 
 use leftovers::Leftover;
 pub(crate) use leftovers::Leftovers;
-use remains::{Remains, grace, is_gone};
+use remains::{Remains, grace};
 
 /// How long to go on reading after the process ended while something else still holds the pipe.
 const DRAIN: Duration = Duration::from_millis(100);
@@ -108,6 +108,12 @@ pub(crate) async fn run(
         () = sleep_until(deadline) => None,
         () = stops.cancel.cancelled() => None,
     };
+    // A slow `sink` can hold up the look at all three: what ended by itself meanwhile has not timed out. This is asked
+    // for here, since a biased `select!` would let a command that never stops printing starve the other two.
+    let status = match status {
+        Some(status) => Some(status),
+        None => running.child.try_wait()?,
+    };
     let Some(status) = status else {
         let end = if stops.cancel.is_cancelled() { End::Cancelled } else { End::TimedOut };
         running.terminate(stops.ending, &mut sink).await;
@@ -149,13 +155,8 @@ impl Running {
     /// After the process ended by itself: sees what it left behind and hands that over.
     async fn settle(mut self, leftovers: &Leftovers, sink: &mut impl FnMut(&[u8])) -> Background {
         self.output.drain(sink).await;
-        // The usual case must stay cheap: one system call says that the group is gone, and a pipe that ended says
-        // that nobody else holds it.
-        if self.output.has_ended && is_gone(self.group.leader) {
-            self.group.release();
-            return Background::Nothing;
-        }
-        let background = self.group.remains().count().await;
+        // Always looked for: a daemon that left the group and closed the pipe leaves no other trace.
+        let background = self.group.remains().count_since(self.group.leader).await;
         if background == Background::Nothing {
             self.group.release();
         } else {
@@ -298,4 +299,41 @@ fn program(name: &str) -> Option<PathBuf> {
 
 fn is_executable(file: &Path) -> bool {
     file.is_absolute() && access(file, AccessFlags::X_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn bash_03_what_ended_before_a_slow_reader_looked_has_not_timed_out() {
+        let leftovers = Leftovers::default();
+        let (cancel, ending) = (CancellationToken::new(), CancellationToken::new());
+        for _ in 0..6 {
+            let shell = Shell {
+                command: "echo x",
+                folder: std::env::temp_dir(),
+                hidden_env: &[],
+                timeout: Duration::from_millis(100),
+            };
+            let stops = Stops { cancel: &cancel, ending: &ending };
+            // Holds up everything until both the end of the command and its deadline have come.
+            let sink = |_: &[u8]| std::thread::sleep(Duration::from_millis(150));
+            let end = run(shell, stops, &leftovers, sink).await.unwrap();
+            assert_eq!(end, End::Exited { code: Some(0), signal: None, background: Background::Nothing });
+        }
+    }
+
+    #[tokio::test]
+    async fn bash_03_a_command_that_never_stops_printing_times_out() {
+        let (cancel, ending) = (CancellationToken::new(), CancellationToken::new());
+        let shell = Shell {
+            command: "yes",
+            folder: std::env::temp_dir(),
+            hidden_env: &[],
+            timeout: Duration::from_millis(100),
+        };
+        let stops = Stops { cancel: &cancel, ending: &ending };
+        assert_eq!(run(shell, stops, &Leftovers::default(), |_| ()).await.unwrap(), End::TimedOut);
+    }
 }

@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, MetadataExt};
 use codey_protocol::{ErrorCode, Observed, RelPath, Seen};
 use tokio_util::sync::CancellationToken;
 
 pub use codey_dir::prepare_codey_dir;
-pub(crate) use codey_dir::private_folder;
+pub(crate) use codey_dir::{GitFolder, private_folder};
 pub(crate) use content::{digest_of, file_error, open_regular, plain, read_whole};
 pub use deny::default_deny_paths;
 pub(crate) use deny::{Access, DenyRules};
 use ledger::Ledger;
 pub(crate) use ledger::Standing;
-pub(crate) use replace::{Replacement, same_version};
+pub(crate) use replace::{Replacement, is_temporary, same_version};
 pub(crate) use resolve::{Place, Presence, describe_lookalike, open_folder};
 
 use crate::ToolError;
@@ -48,6 +48,17 @@ struct Inner {
     hidden_env: Vec<String>,
     leftovers: Leftovers,
     writes: tokio::sync::Mutex<()>,
+}
+
+/// What is where the root was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtRootPath {
+    /// The root.
+    Root,
+    /// Another folder.
+    Other,
+    /// No folder.
+    Nothing,
 }
 
 /// What a workspace is made of.
@@ -117,6 +128,14 @@ impl Workspace {
         &self.inner.cwd
     }
 
+    /// Whether `deny_paths` deny `path` or a folder above it, by this name or by where links in it really lead.
+    ///
+    /// Looks at the disk; nothing needs to be there.
+    pub fn denies(&self, path: &RelPath) -> bool {
+        let is_denied = |path: &RelPath| self.deny().denies(path.as_str());
+        is_denied(path) || resolve::true_path(self, path.as_str()).is_some_and(|path| is_denied(&path))
+    }
+
     /// Takes over file versions the model knows from now on.
     pub fn observe(&self, observed: &[Observed]) {
         self.ledger(|ledger| ledger.observe(observed));
@@ -155,6 +174,11 @@ impl Workspace {
         self.ledger(|ledger| ledger.standing(path, current))
     }
 
+    /// Where `.codey` really lies, if it is a link; it is guarded there as well.
+    pub(crate) fn codey_home(&self) -> Option<RelPath> {
+        resolve::codey_home(self)
+    }
+
     pub(crate) fn deny(&self) -> &DenyRules {
         &self.inner.deny
     }
@@ -166,6 +190,17 @@ impl Workspace {
     /// The root's place outside; only for what has no handle: commands, walks and messages.
     pub(crate) fn root_path(&self) -> &Path {
         &self.inner.root_paths[1]
+    }
+
+    /// What is at the root's place outside, now that commands may have moved it.
+    pub(crate) fn at_root_path(&self) -> AtRootPath {
+        let identity = |folder: &Dir| folder.dir_metadata().map(|metadata| (metadata.dev(), metadata.ino()));
+        let there = Dir::open_ambient_dir(self.root_path(), ambient_authority()).and_then(|folder| identity(&folder));
+        match (there, identity(self.root())) {
+            (Ok(there), Ok(held)) if there == held => AtRootPath::Root,
+            (Ok(_), _) => AtRootPath::Other,
+            (Err(_), _) => AtRootPath::Nothing,
+        }
     }
 
     pub(crate) fn hidden_env(&self) -> &[String] {

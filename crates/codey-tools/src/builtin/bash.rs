@@ -14,7 +14,7 @@ use ulid::Ulid;
 use super::text;
 use crate::cap::{Capture, Spill};
 use crate::process::{self, Background, End, Shell, Stops};
-use crate::workspace::{Access, plain, prepare_codey_dir, private_folder};
+use crate::workspace::{Access, AtRootPath, plain, prepare_codey_dir, private_folder};
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 
 /// Source: contract section 3.
@@ -121,25 +121,36 @@ impl BashArgs {
     }
 }
 
-/// Resolves the working directory and makes sure that it is one.
+/// Resolves the working directory and makes sure that it is one, at the path where the command will find it.
 async fn work_folder(workspace: &Workspace, path: String) -> Result<RelPath, ToolError> {
     workspace
         .blocking(move |workspace| {
+            let root = workspace.root_path().display();
+            let problem = match workspace.at_root_path() {
+                AtRootPath::Root => None,
+                AtRootPath::Other => Some(format!("{root} is no longer the folder this session works in")),
+                AtRootPath::Nothing => Some(format!("the folder {root} that this session works in is gone")),
+            };
+            if let Some(problem) = problem {
+                let advice = "It was moved, replaced or deleted: tell the user.";
+                return Err(ToolError::new(ErrorCode::NotFound, format!("{problem}; nothing was run. {advice}")));
+            }
             let place = workspace.resolve(&path, Access::Read)?;
-            let is_folder = place.metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-            let folder = workspace.root_path().join(place.path.as_str());
-            if is_folder && nix::unistd::access(&folder, nix::unistd::AccessFlags::F_OK).is_ok() {
+            let metadata = place.metadata(&path);
+            if metadata.as_ref().is_ok_and(|metadata| metadata.is_dir()) {
                 return Ok(place.path);
             }
-            let (code, problem) = match path.as_str() {
-                "" => (ErrorCode::NotFound, format!("the working directory {} is gone", folder.display())),
-                _ if place.metadata(&path).is_ok() => (ErrorCode::InvalidArguments, format!("{path} is no directory")),
-                _ => (ErrorCode::NotFound, format!("directory {path} does not exist")),
+            let leave_out = "Leave workdir out, or name an existing one.";
+            let (code, problem, advice) = match path.as_str() {
+                "" => (
+                    ErrorCode::NotFound,
+                    format!("the working directory {root}/{} is gone", place.path),
+                    "Name an existing one as workdir, by its absolute path.",
+                ),
+                _ if metadata.is_ok() => (ErrorCode::InvalidArguments, format!("{path} is no directory"), leave_out),
+                _ => (ErrorCode::NotFound, format!("directory {path} does not exist"), leave_out),
             };
-            Err(ToolError::new(
-                code,
-                format!("{problem}; nothing was run. Leave workdir out, or name an existing one."),
-            ))
+            Err(ToolError::new(code, format!("{problem}; nothing was run. {advice}")))
         })
         .await
 }

@@ -13,6 +13,10 @@ const CONTEXT: usize = 3;
 const MAX_LINES: usize = 1_000;
 /// Lines of a unified diff that the model is shown; it knows what it sent.
 const MAX_LINES_FOR_MODEL: usize = 60;
+/// Bytes of these lines; a few long ones are as much to read as many short ones.
+const MAX_BYTES_FOR_MODEL: usize = 16 * 1024;
+/// Characters shown of a line.
+const MAX_LINE_CHARS: usize = 2_000;
 /// Beyond this a diff is given up as one large replacement.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -32,15 +36,17 @@ pub(super) fn diff(path: &RelPath, old: Option<&[u8]>, new: &[u8]) -> Diff {
     };
     let (added, removed) = (changed(DiffOp::new_range), changed(DiffOp::old_range));
     let from = if old.is_some() { path.as_str() } else { "/dev/null" };
-    let mut unified = format!("--- {from}\n+++ {path}\n");
+    let mut unified = Unified::default();
+    unified.push(format!("--- {from}\n").as_bytes());
+    unified.push(format!("+++ {path}\n").as_bytes());
     for group in group_diff_ops(ops, CONTEXT) {
-        hunk(&mut unified, &group, &old_lines, &new_lines, region.first_line);
+        unified.hunk(&group, &old_lines, &new_lines, region.first_line);
     }
     Diff {
         path: path.clone(),
         old: old.map(|_| String::from_utf8_lossy(&before[region.old]).into_owned()),
         new: String::from_utf8_lossy(&new[region.new]).into_owned(),
-        unified: first_lines(&unified, MAX_LINES),
+        unified: unified.finish(),
         added,
         removed,
     }
@@ -49,16 +55,17 @@ pub(super) fn diff(path: &RelPath, old: Option<&[u8]>, new: &[u8]) -> Diff {
 /// The hunks of a diff, as far as the model needs them.
 pub(super) fn for_model(diff: &Diff) -> String {
     let hunks = diff.unified.find("@@").map_or("", |at| &diff.unified[at..]);
-    first_lines(hunks, MAX_LINES_FOR_MODEL)
-}
-
-fn first_lines(text: &str, max: usize) -> String {
-    let total = text.lines().count();
-    if total <= max {
-        return text.to_owned();
+    let mut bytes = 0;
+    let is_shown = |(index, line): &(usize, &str)| {
+        bytes += line.len();
+        *index < MAX_LINES_FOR_MODEL && bytes <= MAX_BYTES_FOR_MODEL
+    };
+    let mut shown: String =
+        hunks.split_inclusive('\n').enumerate().take_while(is_shown).map(|(_, line)| line).collect();
+    let more = hunks.lines().count() - shown.lines().count();
+    if more > 0 {
+        let _ = writeln!(shown, "[… {more} more lines]");
     }
-    let mut shown: String = text.split_inclusive('\n').take(max).collect();
-    let _ = writeln!(shown, "[… {} more lines]", total - max);
     shown
 }
 
@@ -111,19 +118,70 @@ fn common_suffix(old: &[u8], new: &[u8]) -> usize {
     end + old.iter().rev().zip(new.iter().rev()).take_while(|(one, other)| one == other).count()
 }
 
-fn hunk(unified: &mut String, ops: &[DiffOp], old: &[&[u8]], new: &[&[u8]], first_line: usize) {
-    let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
-    let old_range = first.old_range().start..last.old_range().end;
-    let new_range = first.new_range().start..last.new_range().end;
-    let _ = writeln!(unified, "@@ -{} +{} @@", span(&old_range, first_line), span(&new_range, first_line));
-    for op in ops {
-        match op.tag() {
-            DiffTag::Equal => lines(unified, ' ', &old[op.old_range()]),
-            DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => {
-                lines(unified, '-', &old[op.old_range()]);
-                lines(unified, '+', &new[op.new_range()]);
+/// The text of a unified diff. Its size is bounded, however many and however long the lines are.
+#[derive(Default)]
+struct Unified {
+    text: String,
+    lines: usize,
+}
+
+impl Unified {
+    fn hunk(&mut self, ops: &[DiffOp], old: &[&[u8]], new: &[&[u8]], first_line: usize) {
+        let (Some(first), Some(last)) = (ops.first(), ops.last()) else { return };
+        let old_range = first.old_range().start..last.old_range().end;
+        let new_range = first.new_range().start..last.new_range().end;
+        self.push(format!("@@ -{} +{} @@\n", span(&old_range, first_line), span(&new_range, first_line)).as_bytes());
+        for op in ops {
+            match op.tag() {
+                DiffTag::Equal => self.add(b' ', &old[op.old_range()]),
+                DiffTag::Delete | DiffTag::Insert | DiffTag::Replace => {
+                    self.add(b'-', &old[op.old_range()]);
+                    self.add(b'+', &new[op.new_range()]);
+                }
             }
         }
+    }
+
+    fn add(&mut self, sign: u8, lines: &[&[u8]]) {
+        for line in lines {
+            // Beyond what is shown lines are only counted.
+            if self.lines >= MAX_LINES {
+                self.lines += 1;
+            } else {
+                self.push(&[&[sign], *line].concat());
+            }
+            if !line.ends_with(b"\n") {
+                self.push(b"\n\\ No newline at end of file\n");
+            }
+        }
+    }
+
+    /// Takes a line, or the end of one that lacks its line end and a line behind it.
+    fn push(&mut self, line: &[u8]) {
+        if self.lines < MAX_LINES {
+            let end = line.len() - usize::from(line.ends_with(b"\n"));
+            // Cut before it is decoded, with room for the longest characters.
+            let text = String::from_utf8_lossy(&line[..end.min(4 * (MAX_LINE_CHARS + 1))]);
+            match text.char_indices().nth(MAX_LINE_CHARS) {
+                Some((at, _)) => {
+                    let more = end - at;
+                    let _ = write!(self.text, "{}[… {more} more bytes]", &text[..at]);
+                }
+                None => self.text.push_str(&text),
+            }
+            self.text.push_str(&String::from_utf8_lossy(&line[end..]));
+        }
+        self.lines += 1;
+    }
+
+    fn finish(mut self) -> String {
+        if self.lines > MAX_LINES {
+            if !self.text.ends_with('\n') {
+                self.text.push('\n');
+            }
+            let _ = writeln!(self.text, "[… {} more lines]", self.lines - MAX_LINES);
+        }
+        self.text
     }
 }
 
@@ -131,16 +189,6 @@ fn hunk(unified: &mut String, ops: &[DiffOp], old: &[&[u8]], new: &[&[u8]], firs
 fn span(range: &Range<usize>, first_line: usize) -> String {
     let start = first_line + range.start + usize::from(!range.is_empty());
     if range.len() == 1 { start.to_string() } else { format!("{start},{}", range.len()) }
-}
-
-fn lines(unified: &mut String, sign: char, lines: &[&[u8]]) {
-    for line in lines {
-        unified.push(sign);
-        unified.push_str(&String::from_utf8_lossy(line));
-        if !line.ends_with(b"\n") {
-            unified.push_str("\n\\ No newline at end of file\n");
-        }
-    }
 }
 
 #[cfg(test)]
@@ -193,6 +241,25 @@ mod tests {
         let new: String = (0..200).map(|line| format!("{line}\n")).collect();
         let text = for_model(&diff(&RelPath::new("f"), None, new.as_bytes()));
         assert!(text.starts_with("@@ -0,0 +1,200 @@\n+0\n") && text.ends_with("\n[… 141 more lines]\n"), "{text}");
+    }
+
+    #[test]
+    fn a_unified_diff_is_bounded_in_lines_and_in_their_length() {
+        let old = "same\na\n".repeat(100_000);
+        let start = Instant::now();
+        let hunks = diff(&RelPath::new("f"), Some(old.as_bytes()), old.replace('a', "b").as_bytes());
+        // Generous: unoptimised, and beside other tests.
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        let last = hunks.unified.lines().last().unwrap();
+        assert_eq!(hunks.unified.lines().count(), MAX_LINES + 1);
+        assert!(last.starts_with("[… ") && last.ends_with(" more lines]"), "{last}");
+        let long = "x".repeat(1 << 20);
+        let line = diff(&RelPath::new("f"), None, long.as_bytes());
+        let expected = format!(
+            "--- /dev/null\n+++ f\n@@ -0,0 +1 @@\n+{}[… 1046577 more bytes]\n\\ No newline at end of file\n",
+            "x".repeat(1_999)
+        );
+        assert_eq!(line.unified, expected);
     }
 
     proptest! {

@@ -10,13 +10,10 @@ use serde::Deserialize;
 
 use super::diff::{diff, for_model};
 use super::stop::Stop;
-use super::target::Target;
+use super::target::{MAX_FILE, Target};
 use super::text;
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 use matching::{Edited, Miss};
-
-/// Line numbers listed of an ambiguous match.
-const MAX_LINES_LISTED: usize = 20;
 
 /// Changes a part of a file.
 pub(super) struct Edit;
@@ -46,11 +43,12 @@ impl TypedTool for Edit {
 
     async fn plan(&self, args: &EditArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
         let args = args.clone();
+        let (stop, _awaited) = Stop::while_awaited();
         workspace
             .blocking(move |workspace| {
                 args.check()?;
                 let target = Target::open(workspace, &args.path)?;
-                let (_, diff) = change(workspace, &target, &args)?;
+                let (_, diff) = change(workspace, &target, &args, &stop)?;
                 Ok(Plan {
                     effect: Effect::Edit,
                     rememberable: true,
@@ -70,7 +68,8 @@ impl TypedTool for Edit {
             .blocking(move |workspace| {
                 stop.check()?;
                 let target = Target::reopen(workspace, &args.path, &plan)?;
-                let (edited, diff) = change(workspace, &target, &args)?;
+                let (edited, diff) = change(workspace, &target, &args, &stop)?;
+                stop.check()?;
                 let observed = target.put(&edited.bytes)?;
                 let result = describe(&args, &edited, &diff);
                 Ok(ToolOutput { for_model: text(result), for_user: ToolDisplay::Diff(diff), observed: vec![observed] })
@@ -93,34 +92,54 @@ impl EditArgs {
     }
 }
 
-fn change(workspace: &Workspace, target: &Target, args: &EditArgs) -> Result<(Edited, Diff), ToolError> {
+fn change(workspace: &Workspace, target: &Target, args: &EditArgs, stop: &Stop) -> Result<(Edited, Diff), ToolError> {
     let old = target.bytes().ok_or_else(|| target.missing(workspace))?;
-    let edited = matching::replace(old, &args.old_str, &args.new_str, args.replace_all.unwrap_or(false))
-        .map_err(|miss| refuse(&args.path, &args.old_str, old, &miss))?;
+    stop.check()?;
+    let edited = matching::replace(old, &args.old_str, &args.new_str, args.replace_all.unwrap_or(false), stop)
+        .map_err(|miss| refuse(&args.path, &args.old_str, old, &miss, stop))?;
+    stop.check()?;
     let diff = diff(target.path(), Some(old), &edited.bytes);
     Ok((edited, diff))
 }
 
-fn refuse(path: &str, old_str: &str, content: &[u8], miss: &Miss) -> ToolError {
+fn refuse(path: &str, old_str: &str, content: &[u8], miss: &Miss, stop: &Stop) -> ToolError {
     match miss {
-        Miss::Nowhere => ToolError::new(
-            ErrorCode::NoMatch,
-            format!("old_str does not occur in {path}; nothing was changed. {}", nearest::describe(content, old_str)),
-        ),
+        Miss::Nowhere => match nearest::describe(content, old_str, stop) {
+            Ok(nearest) => ToolError::new(
+                ErrorCode::NoMatch,
+                format!("old_str does not occur in {path}; nothing was changed. {nearest}"),
+            ),
+            Err(why) => why.error(),
+        },
         Miss::Ambiguous { count, lines } => ToolError::new(
             ErrorCode::AmbiguousMatch,
             format!(
-                "old_str occurs {count} times in {path} ({}); nothing was changed. Add surrounding lines until it is \
-                 unique, or set replace_all.",
-                listed(lines)
+                "old_str occurs {count} times in {path} ({lines}); nothing was changed. Add surrounding lines until it is \
+                 unique, or set replace_all."
             ),
         ),
-        Miss::NoChange => ToolError::new(
+        Miss::OnlyMark => ToolError::new(
             ErrorCode::InvalidArguments,
             format!(
-                "this edit would leave {path} as it is; nothing was changed. Only the line ends of the two texts differ."
+                "old_str is nothing but the byte order mark, which {path} keeps; nothing was changed. Send the text behind \
+                 it as old_str."
             ),
         ),
+        Miss::NoChange(difference) => ToolError::new(
+            ErrorCode::InvalidArguments,
+            format!(
+                "this edit would leave {path} as it is; nothing was changed. The two texts differ only in {difference}, and \
+                 the file keeps its own. To change that use bash."
+            ),
+        ),
+        Miss::TooLarge => ToolError::new(
+            ErrorCode::TooLarge,
+            format!(
+                "{path} would become larger than {} MiB, too large for this tool; nothing was changed. Use bash.",
+                MAX_FILE >> 20
+            ),
+        ),
+        Miss::Stopped(why) => why.error(),
     }
 }
 
@@ -131,20 +150,7 @@ fn describe(args: &EditArgs, edited: &Edited, diff: &Diff) -> String {
     if args.replace_all.unwrap_or(false) {
         let count = edited.count;
         let occurrences = if count == 1 { "occurrence" } else { "occurrences" };
-        return format!("edited {path}: {count} {occurrences} replaced ({})\n{hunks}", listed(&edited.lines));
+        return format!("edited {path}: {count} {occurrences} replaced ({})\n{hunks}", edited.lines);
     }
     format!("edited {path}\n{hunks}")
-}
-
-/// `lines 3, 7, 9`; a line with several matches is named once.
-fn listed(lines: &[usize]) -> String {
-    let mut lines = lines.to_vec();
-    lines.dedup();
-    let shown: Vec<String> = lines.iter().take(MAX_LINES_LISTED).map(usize::to_string).collect();
-    let word = if lines.len() == 1 { "line" } else { "lines" };
-    let more = match lines.len().saturating_sub(MAX_LINES_LISTED) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    format!("{word} {}{more}", shown.join(", "))
 }

@@ -101,7 +101,7 @@ fn glob(workspace: &Workspace, args: &GlobArgs, stop: &Stop) -> Result<ToolOutpu
                 if let Some(kind) = kind {
                     add(path, kind);
                 }
-            });
+            })?;
         }
     }
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -32,7 +32,7 @@ const MAX_LIMIT: usize = 500;
 /// More lines around a match are what read is for.
 const MAX_CONTEXT: usize = 20;
 /// A longer line (or a longer match over several) is not searched.
-const MAX_HEAP: usize = 64 << 20;
+const MAX_HEAP: usize = 8 << 20;
 
 /// Searches contents.
 pub(super) struct Grep;
@@ -107,7 +107,7 @@ fn grep(workspace: &Workspace, args: &GrepArgs, stop: &Stop) -> Result<ToolOutpu
                 Ok(file) => search.file(path, file, stop, &left_out).into_iter().for_each(add),
                 Err(_) => LeftOut::count(&left_out.unreadable),
             }
-        });
+        })?;
     } else {
         let (file, _) = open_regular(&place, shown)?;
         search.file(Path::new(place.path.as_str()), file, stop, &left_out).into_iter().for_each(add);
@@ -176,14 +176,18 @@ impl Search {
 
     /// Searches one file; `None` if nothing in it matches, or it could not be searched.
     fn file(&self, path: &Path, file: cap_std::fs::File, stop: &Stop, left_out: &LeftOut) -> Option<FileHits> {
-        let mut collector = Collector::new(&self.matcher, self.files_only);
-        let reader = Stoppable { file, stop, left_out };
+        let mut collector = Collector::new(&self.matcher, self.files_only, stop);
+        let reader = Stoppable { file, stop };
         match self.searcher().search_reader(&self.matcher, reader, &mut collector) {
             Ok(()) if collector.is_binary() => {
                 LeftOut::count(&left_out.binary);
                 None
             }
             Ok(()) => collector.into_hits(path),
+            Err(_) if let Some(why) = stop.now() => {
+                left_out.stop(why);
+                collector.into_hits(path)
+            }
             Err(error) => {
                 // The searcher says nothing but this in words when a line outgrows its buffer.
                 let is_heap = error.to_string().contains("allocation limit");
@@ -207,19 +211,16 @@ impl Search {
     }
 }
 
-/// A file that ends when it is time to stop.
+/// A file that cannot be read on once it is time to stop.
 struct Stoppable<'a> {
     file: cap_std::fs::File,
     stop: &'a Stop,
-    left_out: &'a LeftOut,
 }
 
 impl io::Read for Stoppable<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(why) = self.stop.now() {
-            self.left_out.stop(why);
-            return Ok(0);
-        }
+        // An error and no early end: what is buffered, up to one huge line, must not be searched first.
+        self.stop.look().map_err(|_| io::Error::other("stopped"))?;
         self.file.read(buffer)
     }
 }

@@ -21,13 +21,6 @@ impl LineEnding {
         }
     }
 
-    /// The one nearest to `at`: of the line that holds it, else of the line before.
-    pub(super) fn near(bytes: &[u8], at: usize) -> Option<Self> {
-        let after = bytes[at..].iter().position(|byte| *byte == b'\n').map(|offset| at + offset);
-        let end = after.or_else(|| bytes[..at].iter().rposition(|byte| *byte == b'\n'))?;
-        Some(if end > 0 && bytes[end - 1] == b'\r' { Self::CrLf } else { Self::Lf })
-    }
-
     /// Gives every line of `text` this end.
     pub(super) fn apply(self, text: &str) -> Cow<'_, str> {
         match self {
@@ -36,6 +29,39 @@ impl LineEnding {
             Self::Lf | Self::CrLf => Cow::Borrowed(text),
         }
     }
+}
+
+/// The line ends of a text, looked at from places that come in order: all looks together cost one pass over the text.
+pub(super) struct LineEnds<'a> {
+    bytes: &'a [u8],
+    /// Of the last line end before the place of the last look.
+    before: Option<LineEnding>,
+    /// Where the first line end from there on is; `None` if there is no more.
+    next: Option<usize>,
+}
+
+impl<'a> LineEnds<'a> {
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, before: None, next: position(bytes, 0) }
+    }
+
+    /// The one nearest to `at`: of the line that holds it, else of the line before. Never called with an `at` before
+    /// that of the last call.
+    pub(super) fn near(&mut self, at: usize) -> Option<LineEnding> {
+        while let Some(next) = self.next.filter(|next| *next < at) {
+            self.before = Some(self.at(next));
+            self.next = position(self.bytes, next + 1);
+        }
+        self.next.map(|next| self.at(next)).or(self.before)
+    }
+
+    fn at(&self, end: usize) -> LineEnding {
+        if self.bytes[..end].ends_with(b"\r") { LineEnding::CrLf } else { LineEnding::Lf }
+    }
+}
+
+fn position(bytes: &[u8], from: usize) -> Option<usize> {
+    bytes[from..].iter().position(|byte| *byte == b'\n').map(|offset| from + offset)
 }
 
 #[cfg(test)]
@@ -51,9 +77,11 @@ mod tests {
 
     #[test]
     fn the_nearest_end_is_that_of_the_line_itself() {
-        assert_eq!(LineEnding::near(b"a\nb\r\nc", 2), Some(LineEnding::CrLf));
-        assert_eq!(LineEnding::near(b"a\nb\r\nc", 5), Some(LineEnding::CrLf));
-        assert_eq!(LineEnding::near(b"a\nb\r\nc", 0), Some(LineEnding::Lf));
-        assert_eq!(LineEnding::near(b"a", 1), None);
+        let mut ends = LineEnds::of(b"a\nb\r\nc");
+        assert_eq!(ends.near(0), Some(LineEnding::Lf));
+        assert_eq!(ends.near(2), Some(LineEnding::CrLf));
+        assert_eq!(ends.near(5), Some(LineEnding::CrLf));
+        assert_eq!(LineEnds::of(b"a\nb\r\nc").near(5), Some(LineEnding::CrLf));
+        assert_eq!(LineEnds::of(b"a").near(1), None);
     }
 }

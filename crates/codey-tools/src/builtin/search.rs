@@ -5,16 +5,19 @@
 //! dot (`**/.github/*.yml`, not `**` alone) sees hidden entries, `.git` only if it says `.git`. Links are never followed.
 //! Denied paths do not exist.
 
+use std::io;
 use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use codey_protocol::RelPath;
+use codey_protocol::{ErrorCode, RelPath};
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use nix::sys::stat::{SFlag, stat};
 
 use super::stop::{Stop, Stopped};
-use crate::Workspace;
+use crate::workspace::{AtRootPath, GitFolder, is_temporary};
+use crate::{ToolError, Workspace};
 
 /// Characters shown of a line.
 pub(super) const MAX_LINE_CHARS: usize = 500;
@@ -63,7 +66,9 @@ impl LeftOut {
     pub(super) fn notes(&self, found: usize, walked: bool) -> Vec<String> {
         let mut parts = Vec::new();
         if found == 0 && walked {
-            parts.push("hidden and ignored files (name them in the path or pattern to include them)".to_owned());
+            let note = "hidden and ignored files (name them in the path or pattern to include them; what deny_paths covers \
+                        stays out)";
+            parts.push(note.to_owned());
         }
         for (counter, word) in
             [(&self.binary, "binary"), (&self.too_large, "too large"), (&self.unreadable, "unreadable")]
@@ -91,6 +96,9 @@ impl LeftOut {
 }
 
 /// Visits every file and link below `folder`, on several threads, until it is time to stop.
+///
+/// # Errors
+/// The root was moved and something else is in its place: a walk goes by paths.
 pub(super) fn walk(
     workspace: &Workspace,
     folder: &RelPath,
@@ -98,15 +106,34 @@ pub(super) fn walk(
     stop: &Stop,
     left_out: &LeftOut,
     visit: impl Fn(&DirEntry, &Path) + Sync,
-) {
+) -> Result<(), ToolError> {
     let root = workspace.root_path();
+    if workspace.at_root_path() == AtRootPath::Other {
+        let text = format!("{} is no longer the folder this session works in; nothing was searched.", root.display());
+        return Err(ToolError::new(ErrorCode::Io, format!("{text} It was moved or replaced: tell the user.")));
+    }
+    let start = root.join(folder.as_str());
+    if start.ancestors().any(would_block) {
+        LeftOut::count(&left_out.unreadable);
+        return Ok(());
+    }
     let filter = workspace.clone();
+    let home = workspace.codey_home();
+    let avoided = Arc::new(AtomicU64::new(0));
+    let avoid = Arc::clone(&avoided);
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
-    let mut builder = WalkBuilder::new(root.join(folder.as_str()));
+    let mut builder = WalkBuilder::new(start);
     builder.hidden(!named.hidden).require_git(false).follow_links(false).threads(threads).filter_entry(move |entry| {
         let Ok(path) = entry.path().strip_prefix(filter.root_path()) else { return false };
         let is_git = entry.depth() > 0 && entry.file_name().eq_ignore_ascii_case(".git");
-        (named.git || !is_git) && !filter.deny().hides(&path.to_string_lossy())
+        let is_seen = (named.git || !is_git)
+            && !is_temporary(entry.file_name())
+            && !filter.deny().hides(&path.to_string_lossy(), home.as_ref());
+        let is_avoided = is_seen && entry.file_type().is_some_and(|kind| kind.is_dir()) && would_block(entry.path());
+        if is_avoided {
+            LeftOut::count(&avoid);
+        }
+        is_seen && !is_avoided
     });
     builder.build_parallel().run(|| {
         Box::new(|entry| {
@@ -126,6 +153,27 @@ pub(super) fn walk(
             WalkState::Continue
         })
     });
+    left_out.unreadable.fetch_add(avoided.load(Ordering::Relaxed), Ordering::Relaxed);
+    Ok(())
+}
+
+/// Whether the walk would wait for ever for what `folder` says is ignored: whoever opens a FIFO does.
+fn would_block(folder: &Path) -> bool {
+    let kind = |path: PathBuf| stat(&path).ok().map(|found| SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT);
+    let is_special = |path| kind(path).is_some_and(|kind| kind != SFlag::S_IFREG && kind != SFlag::S_IFDIR);
+    if [".ignore", ".gitignore"].into_iter().any(|name| is_special(folder.join(name))) {
+        return true;
+    }
+    let git = folder.join(".git");
+    match kind(git.clone()) {
+        Some(SFlag::S_IFDIR) => is_special(git.join("info/exclude")),
+        Some(SFlag::S_IFREG) => match GitFolder::of(folder) {
+            Ok(git) => git.is_some_and(|git| is_special(git.common.join("info/exclude"))),
+            Err(error) => error.kind() == io::ErrorKind::InvalidInput,
+        },
+        // Anything else is not opened.
+        Some(_) | None => false,
+    }
 }
 
 /// A path as results name it: relative to where relative paths start, as a JSON string if it could be mistaken.
@@ -165,7 +213,8 @@ mod tests {
         walk(&workspace, &RelPath::root(), Named::default(), &stop, &left_out, |_, _| {
             LeftOut::count(&visited);
             cancel.cancel();
-        });
+        })
+        .unwrap();
         let visited = visited.into_inner();
         assert!((1..500).contains(&visited), "{visited}");
         assert_eq!(left_out.notes(7, true), ["stopped: the call was cancelled; found until then: 7"]);

@@ -15,7 +15,7 @@ use crate::workspace::{
 use crate::{Expect, Plan, ToolError, Workspace};
 
 /// Bytes of the largest file that is changed; it is held in memory twice.
-const MAX_FILE: u64 = 64 << 20;
+pub(super) const MAX_FILE: u64 = 64 << 20;
 
 /// A place to write to, and what is there now.
 pub(super) struct Target {

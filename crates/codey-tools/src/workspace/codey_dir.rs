@@ -5,25 +5,31 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, OpenOptions, Permissions, PermissionsExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
+use nix::fcntl::OFlag;
 
 use super::resolve::open_folder;
 
 const NAME: &str = ".codey";
 const EXCLUDE_LINE: &str = "/.codey/";
+/// Bytes of an exclude file that is read and written.
+const MAX_EXCLUDE: u64 = 1 << 20;
+/// Bytes of a file that holds a path.
+const MAX_POINTER: u64 = 64 << 10;
 
 /// Makes sure that `<root>/.codey/` exists with mode 0700 and is listed in the repository's exclude file.
 ///
 /// The one function of this crate that reaches outside the root: the git folder of a worktree or submodule lies
 /// elsewhere. It is found by reading `.git` and `commondir`, without running git, and believed only if it holds a
-/// `HEAD`; only `info/exclude` below it is touched. A repository whose exclude file cannot be written is no error.
+/// `HEAD`; only `info/exclude` below it is touched, and only if that is a regular file that no link leads to. A repository
+/// whose exclude file cannot be written is no error.
 ///
 /// # Errors
 /// The folder cannot be made, or `.codey` is a link or a file.
 pub fn prepare_codey_dir(root: &Path) -> io::Result<()> {
     let folder = Dir::open_ambient_dir(root, ambient_authority())?;
     private_folder(&folder, NAME)?;
-    if let Err(error) = exclude(root, &folder) {
+    if let Err(error) = exclude(root) {
         tracing::warn!(%error, "cannot list .codey in git's exclude file");
     }
     Ok(())
@@ -46,16 +52,20 @@ pub(crate) fn private_folder(parent: &Dir, name: &str) -> io::Result<Dir> {
     Ok(folder)
 }
 
-fn exclude(root: &Path, folder: &Dir) -> io::Result<()> {
-    let Some(git) = git_folder(root, folder)? else { return Ok(()) };
-    let git = Dir::open_ambient_dir(git, ambient_authority())?;
+fn exclude(root: &Path) -> io::Result<()> {
+    let Some(GitFolder { own, common }) = GitFolder::of(root)? else { return Ok(()) };
+    let open = |path: &Path| Dir::open_ambient_dir(path, ambient_authority());
+    let git = open(&common)?;
+    if !open(&own)?.is_file("HEAD") || !git.is_file("HEAD") {
+        return Ok(());
+    }
     match git.create_dir("info") {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    let mut file = git.open_with("info/exclude", OpenOptions::new().read(true).append(true).create(true))?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
+    let info = open_folder(&git, OsStr::new("info"))?;
+    let mut file = open_unblocked(&info, "exclude", OpenOptions::new().read(true).append(true).create(true))?;
+    let text = read_bounded(&mut file, MAX_EXCLUDE)?;
     let listed = text.split(|byte| *byte == b'\n').any(|line| {
         let line = line.trim_ascii();
         line.strip_prefix(b"/").unwrap_or(line).strip_suffix(b"/").unwrap_or(line) == NAME.as_bytes()
@@ -68,28 +78,61 @@ fn exclude(root: &Path, folder: &Dir) -> io::Result<()> {
     file.write_all(format!("{gap}{EXCLUDE_LINE}\n").as_bytes())
 }
 
-/// The git folder whose `info/exclude` counts for `root`.
-fn git_folder(root: &Path, folder: &Dir) -> io::Result<Option<PathBuf>> {
-    let metadata = match folder.metadata(".git") {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let own = if metadata.is_dir() {
-        root.join(".git")
-    } else {
-        let text = folder.read_to_string(".git")?;
-        let Some(path) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(None) };
-        root.join(path)
-    };
-    let opened = Dir::open_ambient_dir(&own, ambient_authority())?;
-    if !opened.is_file("HEAD") {
-        return Ok(None);
+/// Where a `.git` leads to, whether git would use it or not.
+pub(crate) struct GitFolder {
+    /// The git folder of this work tree.
+    own: PathBuf,
+    /// The one of the repository it belongs to, whose `info/exclude` counts.
+    pub(crate) common: PathBuf,
+}
+
+impl GitFolder {
+    /// Follows `.git` in `root`, if there is one.
+    ///
+    /// # Errors
+    /// It leads nowhere; of the kind [`io::ErrorKind::InvalidInput`] if what should be a file is something else.
+    pub(crate) fn of(root: &Path) -> io::Result<Option<Self>> {
+        let folder = Dir::open_ambient_dir(root, ambient_authority())?;
+        let metadata = match folder.metadata(".git") {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let own = if metadata.is_dir() {
+            root.join(".git")
+        } else {
+            let text = read_pointer(&folder, ".git")?;
+            let Some(path) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(None) };
+            root.join(path)
+        };
+        let common = match read_pointer(&Dir::open_ambient_dir(&own, ambient_authority())?, "commondir") {
+            Ok(common) => own.join(common.trim_end()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => own.clone(),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(Self { own, common }))
     }
-    // A worktree shares the exclude file of the repository it belongs to.
-    match opened.read_to_string("commondir") {
-        Ok(common) => Ok(Some(own.join(common.trim_end()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(own)),
-        Err(error) => Err(error),
+}
+
+/// Reads a small file that names a folder.
+fn read_pointer(folder: &Dir, name: &str) -> io::Result<String> {
+    let mut file = open_unblocked(folder, name, OpenOptions::new().read(true))?;
+    let bytes = read_bounded(&mut file, MAX_POINTER)?;
+    String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// Opens a regular file and nothing else: no link, and above all no FIFO, on which everybody waits who opens it.
+fn open_unblocked(folder: &Dir, name: &str, options: &mut OpenOptions) -> io::Result<File> {
+    options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY).bits());
+    let file = folder.open_with(name, options)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
     }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is no regular file")))
+}
+
+fn read_bounded(file: &mut File, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }

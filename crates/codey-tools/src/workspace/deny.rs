@@ -1,8 +1,9 @@
 //! Which paths no tool may touch.
 
-use codey_protocol::ErrorCode;
+use codey_protocol::{ErrorCode, RelPath};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::resolve::folded;
 use crate::ToolError;
 
 /// What a tool wants of a path.
@@ -21,9 +22,9 @@ pub fn default_deny_paths() -> Vec<String> {
 
 /// Deny globs, and the folders that belong to git and to Codey.
 ///
-/// Rules match generously, since they forbid: upper and lower case are the same (a disk may think so too), a glob
-/// without `/` matches in every folder, and a denied folder denies all below it. A hard link is another name for the same
-/// file and cannot be told from it.
+/// Rules match generously, since they forbid: upper and lower case are the same (a disk may think so too), composed and
+/// decomposed characters as well, a glob without `/` matches in every folder, and a denied folder denies all below it. A
+/// hard link is another name for the same file and cannot be told from it.
 #[derive(Debug)]
 pub(crate) struct DenyRules {
     globs: GlobSet,
@@ -37,6 +38,7 @@ impl DenyRules {
     pub(crate) fn new(patterns: &[String]) -> Result<Self, globset::Error> {
         let mut globs = GlobSetBuilder::new();
         for pattern in patterns {
+            let pattern = if pattern.is_ascii() { pattern.clone() } else { folded(pattern) };
             let trimmed = pattern.trim_start_matches("./").trim_matches('/');
             let anchored = if trimmed.contains('/') { trimmed.to_owned() } else { format!("**/{trimmed}") };
             globs.add(GlobBuilder::new(&anchored).literal_separator(true).case_insensitive(true).build()?);
@@ -44,40 +46,53 @@ impl DenyRules {
         Ok(Self { globs: globs.build()?, sources: patterns.to_vec() })
     }
 
-    /// Refuses `path` (relative to the root) if it or a folder above it is denied; the error shows it as `shown`.
-    pub(crate) fn check(&self, path: &str, shown: &str, access: Access) -> Result<(), ToolError> {
-        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        for end in ends {
-            if let Some(source) = self.rule_for(&path[..end]) {
-                return Err(denied(
-                    "deny_paths",
-                    &format!("{shown} matches {source}, which no tool may read, write or show"),
-                ));
-            }
+    /// Refuses `path` (relative to the root) if it or a folder above it is denied; the error shows it as `shown`. `home`
+    /// is where `.codey` really lies, if it is a link.
+    pub(crate) fn check(
+        &self,
+        path: &str,
+        home: Option<&RelPath>,
+        shown: &str,
+        access: Access,
+    ) -> Result<(), ToolError> {
+        if let Some(source) = self.rule_above(path) {
+            let reason = format!("{shown} matches {source}, which no tool may read, write or show");
+            return Err(denied("deny_paths", &reason));
         }
-        check_owner(path, shown, access)
+        check_owner(path, home, shown, access)
+    }
+
+    /// Whether the globs deny `path` or a folder above it.
+    pub(crate) fn denies(&self, path: &str) -> bool {
+        self.rule_above(path).is_some()
     }
 
     /// Whether a walk leaves out this entry (and, if it is a folder, all below it). Folders above it were asked before.
-    pub(crate) fn hides(&self, path: &str) -> bool {
-        self.rule_for(path).is_some() || check_owner(path, path, Access::Read).is_err()
+    pub(crate) fn hides(&self, path: &str, home: Option<&RelPath>) -> bool {
+        self.rule_for(path).is_some() || check_owner(path, home, path, Access::Read).is_err()
+    }
+
+    fn rule_above(&self, path: &str) -> Option<&str> {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.into_iter().find_map(|end| self.rule_for(&path[..end]))
     }
 
     fn rule_for(&self, path: &str) -> Option<&str> {
         if path.is_empty() {
             return None;
         }
-        self.globs.matches(path).first().map(|index| self.sources[*index].as_str())
+        // The globs themselves know upper and lower case of ASCII only.
+        let folded = if path.is_ascii() { path.to_owned() } else { folded(path) };
+        self.globs.matches(folded).first().map(|index| self.sources[*index].as_str())
     }
 }
 
 /// Refuses what belongs to git or to Codey.
-fn check_owner(path: &str, shown: &str, access: Access) -> Result<(), ToolError> {
-    let mut parts = path.split('/');
-    if parts.next().is_some_and(|first| first.eq_ignore_ascii_case(".codey")) {
-        let readable = access == Access::Read
-            && parts.next().is_none_or(|second| READABLE.iter().any(|name| second.eq_ignore_ascii_case(name)));
-        if !readable || path.len() == ".codey".len() && access == Access::Write {
+fn check_owner(path: &str, home: Option<&RelPath>, shown: &str, access: Access) -> Result<(), ToolError> {
+    if let Some(rest) = below(path, ".codey").or_else(|| below(path, home?.as_str())) {
+        let part = rest.split('/').next().unwrap_or_default();
+        let readable = part.is_empty() || READABLE.iter().any(|name| part.eq_ignore_ascii_case(name));
+        if access == Access::Write || !readable {
             return Err(denied(
                 "codey",
                 &format!("{shown} belongs to Codey itself; of .codey only output and skills may be read"),
@@ -88,6 +103,16 @@ fn check_owner(path: &str, shown: &str, access: Access) -> Result<(), ToolError>
         return Err(denied("git", &format!("{shown} belongs to git; change it with git commands in bash")));
     }
     Ok(())
+}
+
+/// The rest of `path` if it is `folder`, in any case, or lies in it.
+fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    if folder.is_empty() {
+        return Some(path);
+    }
+    let (start, rest) = path.split_at_checked(folder.len())?;
+    let is_there = start.eq_ignore_ascii_case(folder) && (rest.is_empty() || rest.starts_with('/'));
+    is_there.then(|| rest.trim_start_matches('/'))
 }
 
 fn denied(rule: &str, reason: &str) -> ToolError {
@@ -105,7 +130,7 @@ mod tests {
         let mut patterns = default_deny_paths();
         patterns.extend(["secrets/**", "private/", "*.pem", "conf/key.txt"].map(String::from));
         let rules = DenyRules::new(&patterns).unwrap();
-        assert_eq!(rules.check(path, path, access).is_ok(), allowed, "{path} {access:?}");
+        assert_eq!(rules.check(path, None, path, access).is_ok(), allowed, "{path} {access:?}");
     }
 
     #[test]
@@ -143,6 +168,32 @@ mod tests {
             check(path, Access::Write, false);
         }
         check("sub/.codey/x", Access::Write, true);
+    }
+
+    #[test]
+    fn composed_and_decomposed_characters_are_the_same() {
+        let forms = ["geh\u{e9}im/*.txt", "gehe\u{301}im/*.txt"];
+        for pattern in forms {
+            let rules = DenyRules::new(&[pattern.to_owned()]).unwrap();
+            for path in forms {
+                assert!(rules.denies(&path.replace('*', "a")), "{pattern:?} {path:?}");
+                assert!(rules.hides(&path.replace('*', "a").to_uppercase(), None), "{pattern:?} {path:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_linked_codey_folder_leads_to_is_guarded_like_it() {
+        let rules = DenyRules::new(&[]).unwrap();
+        let home = RelPath::new("etc/conf");
+        let is_allowed = |path: &str, access| rules.check(path, Some(&home), path, access).is_ok();
+        for path in ["etc/conf/config.toml", ".codey/config.toml", "etc/conf/sessions/x"] {
+            assert!(!is_allowed(path, Access::Read) && !is_allowed(path, Access::Write), "{path}");
+        }
+        for path in ["etc/conf", "etc/conf/output/x", "etc/conf/skills/a/SKILL.md"] {
+            assert!(is_allowed(path, Access::Read) && !is_allowed(path, Access::Write), "{path}");
+        }
+        assert!(is_allowed("etc/confx", Access::Write) && is_allowed("etc", Access::Write));
     }
 
     #[test]

@@ -21,6 +21,9 @@ use crate::ToolError;
 /// Links followed before a path counts as a loop; the number Linux uses.
 const MAX_LINKS: u32 = 40;
 
+/// What messages call the place that an empty path stands for.
+const WORKING_DIRECTORY: &str = "the working directory";
+
 /// Where something is or would be.
 pub(crate) struct Place {
     /// The true path, without links.
@@ -54,6 +57,13 @@ impl Place {
 
     /// The error for a missing file.
     pub(crate) fn not_found(&self, shown: &str) -> ToolError {
+        if matches!(shown, "" | ".") {
+            let text = format!(
+                "{WORKING_DIRECTORY} {} does not exist: it was deleted meanwhile. Name another folder by its absolute path.",
+                self.path
+            );
+            return ToolError::new(ErrorCode::NotFound, text);
+        }
         let text = match self.lookalike() {
             Some(name) => {
                 let how = describe_lookalike(self.first_missing(), &name);
@@ -96,7 +106,8 @@ pub(crate) fn describe_lookalike(wanted: &OsStr, existing: &str) -> String {
     format!("there is {existing:?}, which differs only in {how}")
 }
 
-fn folded(name: &str) -> String {
+/// A name with its differences in case and Unicode normalisation undone.
+pub(super) fn folded(name: &str) -> String {
     use unicode_normalization::UnicodeNormalization;
     name.nfc().flat_map(char::to_lowercase).nfc().collect()
 }
@@ -112,19 +123,39 @@ pub(super) fn resolve(workspace: &Workspace, path: &str, access: Access) -> Resu
     } else {
         components(Path::new(workspace.cwd().as_str())).chain(components(given)).collect()
     };
-    Walk { workspace, shown: path, access }.run(parts)
+    let shown = if path.is_empty() { WORKING_DIRECTORY } else { path };
+    Walk::judged(workspace, shown, access).run(parts)
 }
 
 /// Resolves a path relative to the root.
 pub(super) fn resolve_from_root(workspace: &Workspace, path: &RelPath, access: Access) -> Result<Place, ToolError> {
-    Walk { workspace, shown: path.as_str(), access }.run(components(Path::new(path.as_str())).collect())
+    Walk::judged(workspace, path.as_str(), access).run(components(Path::new(path.as_str())).collect())
+}
+
+/// Where a path relative to the root really lies, whatever any rule says of it; `None` if that is nowhere in the root.
+pub(super) fn true_path(workspace: &Workspace, path: &str) -> Option<RelPath> {
+    let place = Walk { workspace, shown: path, judge: None }.run(components(Path::new(path)).collect());
+    place.ok().map(|place| place.path)
+}
+
+/// Where Codey's folder really lies, if it is a link.
+pub(super) fn codey_home(workspace: &Workspace) -> Option<RelPath> {
+    let is_link = workspace.root().symlink_metadata(".codey").is_ok_and(|metadata| metadata.is_symlink());
+    if is_link { true_path(workspace, ".codey") } else { None }
 }
 
 struct Walk<'a> {
     workspace: &'a Workspace,
     /// The argument, for messages.
     shown: &'a str,
+    /// `None` if no rule is to be asked.
+    judge: Option<Judge>,
+}
+
+/// What the rules have to know besides a path.
+struct Judge {
     access: Access,
+    home: Option<RelPath>,
 }
 
 /// An open folder and the component it was opened by.
@@ -140,11 +171,22 @@ enum Entry {
     Other(Box<Metadata>),
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn judged(workspace: &'a Workspace, shown: &'a str, access: Access) -> Self {
+        Self { workspace, shown, judge: Some(Judge { access, home: codey_home(workspace) }) }
+    }
+
+    fn check(&self, path: &str) -> Result<(), ToolError> {
+        match &self.judge {
+            Some(Judge { access, home }) => self.workspace.deny().check(path, home.as_ref(), self.shown, *access),
+            None => Ok(()),
+        }
+    }
+
     fn run(&self, mut parts: VecDeque<OsString>) -> Result<Place, ToolError> {
         // The path as given is judged before anything is looked up, so a denied name does not even tell if it exists.
         if let Some(given) = lexical(&parts) {
-            self.workspace.deny().check(&given, self.shown, self.access)?;
+            self.check(&given)?;
         }
         let mut steps: Vec<Step> = Vec::new();
         let mut links = 0;
@@ -225,7 +267,7 @@ impl Walk<'_> {
         };
         let parts = steps.iter().map(|step| &step.name).chain(folders).chain([&name]).filter(|part| *part != ".");
         let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
-        self.workspace.deny().check(&path, self.shown, self.access)?;
+        self.check(&path)?;
         let folder = match steps.pop() {
             Some(step) => step.folder,
             None => self.workspace.root().try_clone().map_err(|error| self.failed(&error))?,

@@ -85,6 +85,40 @@ async fn bash_01_a_background_process_may_go_on_printing() {
 }
 
 #[tokio::test]
+async fn bash_01_a_daemon_without_a_pipe_is_seen() {
+    let fixture = Fixture::new(&[]);
+    let sleep = format!("sleep {}", unique_seconds());
+    let command = format!("setsid nohup {sleep} >/dev/null 2>&1 & echo x");
+    let text = fixture.text("bash", json!({"command": command})).await;
+    assert_eq!(text, "x\n[exit 0, still running in background: 1 process]");
+    // It may still be on its way through the two other programs.
+    let start = Instant::now();
+    while !is_running(&sleep) {
+        assert!(start.elapsed() < Duration::from_secs(10), "it never started");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    fixture.workspace.end_run(&fixture.ending).await;
+    assert!(!is_running(&sleep));
+}
+
+#[tokio::test]
+async fn bash_01_a_zombie_is_no_running_process() {
+    let fixture = Fixture::new(&[]);
+    let sleep = format!("sleep {}", unique_seconds());
+    // What becomes `sleep` never takes note of the end of its child.
+    let command = format!("(true & echo $! > child; exec {sleep}) & sleep 0.2; cat child");
+    let text = fixture.text("bash", json!({"command": command})).await;
+    let (child, status) = text.split_once('\n').unwrap();
+    assert_eq!(status, "[exit 0, still running in background: 1 process]");
+    let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap();
+    assert!(stat.contains(") Z "), "{stat}");
+    let start = Instant::now();
+    fixture.workspace.end_run(&fixture.ending).await;
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(!is_running(&sleep));
+}
+
+#[tokio::test]
 async fn bash_03_a_timeout_keeps_the_output_and_ends_the_whole_group() {
     let fixture = Fixture::new(&[]);
     let sleep = format!("sleep {}", unique_seconds());
@@ -205,6 +239,27 @@ async fn bash_11_every_call_starts_anew() {
     assert!(error.message.contains("is gone; nothing was run"), "{}", error.message);
     fixture.refused("read", json!({"path": "sub/f"}), ErrorCode::NotFound).await;
     assert!(fixture.text("glob", json!({"pattern": "*"})).await.starts_with("[no files found"));
+}
+
+#[tokio::test]
+async fn bash_11_a_root_that_was_replaced_is_said_to_be() {
+    let parent = tempfile::tempdir().unwrap();
+    let root = parent.path().canonicalize().unwrap().join("w");
+    std::fs::create_dir(&root).unwrap();
+    std::fs::write(root.join("f"), "one\n").unwrap();
+    let mut fixture = Fixture::new(&[]);
+    fixture.workspace = crate::fixture::open(&root, "");
+    let replace = "cd /; mv \"$OLDPWD\" \"$OLDPWD.x\"; mkdir \"$OLDPWD\"";
+    assert_eq!(fixture.text("bash", json!({"command": replace})).await, "(no output)");
+    std::fs::write(root.join("other"), "one\n").unwrap();
+    let expected = format!("{} is no longer the folder this session works in; nothing was ", root.display());
+    let message = fixture.refused("bash", json!({"command": "pwd"}), ErrorCode::NotFound).await;
+    assert_eq!(message, format!("{expected}run. It was moved, replaced or deleted: tell the user."));
+    // What looks by path must not show another folder; what goes by the held one keeps working.
+    for (tool, input) in [("glob", json!({"pattern": "*"})), ("grep", json!({"pattern": "one"}))] {
+        assert!(fixture.refused(tool, input, ErrorCode::Io).await.starts_with(&expected));
+    }
+    assert_eq!(fixture.text("read", json!({"path": "f"})).await, "     1\tone");
 }
 
 #[tokio::test]

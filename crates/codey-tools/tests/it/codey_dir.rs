@@ -108,3 +108,61 @@ fn a_folder_that_all_can_read_becomes_private() {
     prepare_codey_dir(folder.path()).unwrap();
     assert_eq!(std::fs::metadata(&codey).unwrap().permissions().mode() & 0o7777, 0o700);
 }
+
+fn fifo(path: &Path) {
+    let _ = std::fs::remove_file(path);
+    nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+}
+
+/// Prepares a repository that was tampered with: that ends, the folder is made, and these files stay as they are.
+fn check_untouched(root: &Path, files: &[&str]) {
+    let read = |file: &&str| std::fs::read(root.join(file)).unwrap();
+    let before: Vec<_> = files.iter().map(read).collect();
+    let (sender, done) = std::sync::mpsc::channel();
+    let path = root.to_owned();
+    std::thread::spawn(move || sender.send(prepare_codey_dir(&path).is_ok()));
+    assert_eq!(done.recv_timeout(std::time::Duration::from_secs(10)), Ok(true), "it waits, or fails");
+    assert!(root.join(".codey").is_dir());
+    assert_eq!(files.iter().map(read).collect::<Vec<_>>(), before);
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_waited_on() {
+    let folder = tempfile::tempdir().unwrap();
+    fifo(&folder.path().join(".git"));
+    check_untouched(folder.path(), &[]);
+    for name in ["info/exclude", "HEAD", "commondir"] {
+        let folder = repository();
+        fifo(&folder.path().join(".git").join(name));
+        check_untouched(folder.path(), &[".git/config"]);
+    }
+    let main = repository();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".git"), format!("gitdir: {}\n", main.path().join(".git").display())).unwrap();
+    fifo(&main.path().join(".git/commondir"));
+    check_untouched(folder.path(), &[]);
+}
+
+#[test]
+fn links_in_the_git_folder_are_not_followed() {
+    let folder = repository();
+    let git = folder.path().join(".git");
+    std::fs::remove_file(git.join("info/exclude")).unwrap();
+    // Inside the git folder as well: this one is git's own.
+    std::os::unix::fs::symlink("../config", git.join("info/exclude")).unwrap();
+    check_untouched(folder.path(), &[".git/config"]);
+    std::fs::remove_dir_all(git.join("info")).unwrap();
+    std::fs::create_dir(git.join("other")).unwrap();
+    std::fs::write(git.join("other/exclude"), "x\n").unwrap();
+    std::os::unix::fs::symlink("other", git.join("info")).unwrap();
+    check_untouched(folder.path(), &[".git/other/exclude"]);
+}
+
+#[test]
+fn a_common_folder_that_is_no_git_folder_is_not_touched() {
+    let folder = repository();
+    let victim = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".git/commondir"), victim.path().to_str().unwrap()).unwrap();
+    check_untouched(folder.path(), &[]);
+    assert_eq!(std::fs::read_dir(victim.path()).unwrap().count(), 0);
+}

@@ -218,6 +218,25 @@ async fn edit_21_empty_and_equal_texts_are_refused() {
 }
 
 #[tokio::test]
+async fn edit_21_a_text_that_only_the_mark_tells_from_nothing_or_from_the_new_one_is_refused() {
+    let fixture = Fixture::new(&[("f", "\u{feff}hello\n")]);
+    fixture.read("f").await;
+    let refused = async |old: &str, new: &str| {
+        let input = json!({"path": "f", "old_str": old, "new_str": new, "replace_all": true});
+        fixture.refused("edit", input, ErrorCode::InvalidArguments).await
+    };
+    assert_eq!(
+        refused("\u{feff}", "x").await,
+        "old_str is nothing but the byte order mark, which f keeps; nothing was changed. Send the text behind it as old_str."
+    );
+    let expected = "this edit would leave f as it is; nothing was changed. The two texts differ only in the byte order mark, \
+                    and the file keeps its own. To change that use bash.";
+    assert_eq!(refused("\u{feff}hello", "hello").await, expected);
+    assert_eq!(refused("hello", "\u{feff}hello").await, expected);
+    assert_eq!(fixture.bytes("f"), "\u{feff}hello\n".as_bytes());
+}
+
+#[tokio::test]
 async fn edit_23_a_partly_invented_text_is_no_match() {
     let text = "old_str does not occur in f; nothing was changed. The closest place is lines 5-8: line 6 is \"    two();\", \
                 old_str has \"    invented();\"\n     5\tfn b() {\n     6\t    two();\n     7\t    three();\n     8\t}\n\
@@ -265,6 +284,13 @@ async fn edit_29_several_matches_need_replace_all() {
     let text = fixture.text("edit", input).await;
     assert!(text.starts_with("edited f: 3 occurrences replaced (lines 1, 2, 3)\n@@ -1,3 +1,3 @@\n"), "{text}");
     assert_eq!(fixture.escaped("f"), "let a=1\\nlet b=2\\n// letant\\n");
+}
+
+#[tokio::test]
+async fn edit_29_places_that_overlap_are_all_listed() {
+    let text = "old_str occurs 2 times in f (lines 1, 2); nothing was changed. Add surrounding lines until it is unique, or \
+                set replace_all.";
+    check_refused(b"foo(1)\nfoo(1)\nfoo(1)\n", "foo(1)\nfoo(1)\n", ErrorCode::AmbiguousMatch, text).await;
 }
 
 #[tokio::test]
@@ -378,5 +404,24 @@ async fn a_large_file_is_edited_and_missed_in_linear_time() {
         fixture.refused("edit", edit(path, old, "x"), ErrorCode::NoMatch).await;
     }
     fixture.refused("edit", edit("repeated", "return", "x"), ErrorCode::AmbiguousMatch).await;
+    assert!(start.elapsed() < LARGE_FILE_BOUND, "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn a_file_of_one_huge_line_is_edited_and_missed_in_linear_time() {
+    let fixture = Fixture::new(&[("f", &"a".repeat(5 << 20)), ("g", &format!("{}!", "a".repeat(5 << 20)))]);
+    fixture.read("f").await;
+    fixture.read("g").await;
+    let start = Instant::now();
+    let input = json!({"path": "f", "old_str": "aa", "new_str": "b", "replace_all": true});
+    let output = fixture.call("edit", input).await.unwrap();
+    assert!(text_of(&output).starts_with("edited f: 2621440 occurrences replaced (line 1)\n"));
+    assert!(text_of(&output).len() < 20_000, "{}", text_of(&output).len());
+    assert_eq!(fixture.bytes("f"), "b".repeat(5 << 19).as_bytes());
+    let half = format!("{}?", "a".repeat(1 << 20));
+    for (old, code) in [("aa", ErrorCode::AmbiguousMatch), ("aab", ErrorCode::NoMatch), (&half, ErrorCode::NoMatch)] {
+        let message = fixture.refused("edit", edit("g", old, "x\ny"), code).await;
+        assert!(message.len() < 10_000, "{}", message.len());
+    }
     assert!(start.elapsed() < LARGE_FILE_BOUND, "{:?}", start.elapsed());
 }

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::fixture::Fixture;
 
-const LEFT_OUT: &str = "[left out: hidden and ignored files (name them in the path or pattern to include them)]";
+const LEFT_OUT: &str = "[left out: hidden and ignored files (name them in the path or pattern to include them; what deny_paths \
+                        covers stays out)]";
 
 /// Files that a pattern finds, sorted: age is a matter of its own test.
 async fn found(fixture: &Fixture, pattern: &str) -> Vec<String> {
@@ -151,6 +152,47 @@ async fn when_nothing_is_found_the_result_says_what_was_left_out() {
     )
     .await;
     check("src", "[folders that match: src/; add /** for the files in one]\n[no files found]").await;
+}
+
+#[tokio::test]
+async fn a_working_directory_that_was_deleted_is_named() {
+    let fixture = Fixture::below("sub", &[("sub/a", "")]);
+    std::fs::remove_dir_all(fixture.path("sub")).unwrap();
+    let expected = "the working directory sub does not exist: it was deleted meanwhile. Name another folder by its absolute \
+                    path.";
+    for (tool, input) in [
+        ("glob", json!({"pattern": "*"})),
+        ("glob", json!({"pattern": "*", "path": "."})),
+        ("grep", json!({"pattern": "x"})),
+    ] {
+        assert_eq!(fixture.refused(tool, input, ErrorCode::NotFound).await, expected);
+    }
+    let message = fixture.refused("bash", json!({"command": "ls"}), ErrorCode::NotFound).await;
+    assert!(message.contains("/sub is gone; nothing was run. Name an existing one as workdir"), "{message}");
+    assert_eq!(fixture.text("glob", json!({"pattern": "*", "path": fixture.root()})).await.lines().count(), 2);
+}
+
+#[tokio::test]
+async fn what_no_regular_file_says_is_ignored_is_not_waited_for() {
+    let fixture = Fixture::new(&[("a.rs", "x\n"), ("b/c.rs", "x\n"), ("d/.git/HEAD", ""), ("d/e.rs", "x\n")]);
+    let fifo = |path: &str| nix::unistd::mkfifo(&fixture.path(path), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    fifo("b/.gitignore");
+    fifo("d/.git/commondir");
+    fifo(".git");
+    assert_eq!(found(&fixture, "**/*.rs").await, ["a.rs", "d/e.rs"]);
+    let text = fixture.text("grep", json!({"pattern": "x"})).await;
+    assert_eq!(text, "a.rs\n1:x\n\nd/e.rs\n1:x\n[left out: 1 unreadable]");
+    let text = fixture.text("grep", json!({"pattern": "x", "path": "b"})).await;
+    assert!(text.ends_with("1 unreadable]"), "{text}");
+}
+
+#[tokio::test]
+async fn files_that_wait_to_be_put_in_place_are_not_found() {
+    let name = format!(".codey-1-{}.tmp", ulid::Ulid::generate());
+    let fixture = Fixture::new(&[(name.as_str(), "needle\n"), (".codey-notes.tmp", "needle\n")]);
+    assert_eq!(found(&fixture, ".codey-*").await, [".codey-notes.tmp"]);
+    let text = fixture.text("grep", json!({"pattern": "needle", "glob": ".*"})).await;
+    assert_eq!(text, ".codey-notes.tmp\n1:needle");
 }
 
 #[tokio::test]

@@ -1,11 +1,14 @@
 //! `grep`.
 
+use std::time::{Duration, Instant};
+
 use codey_protocol::{ErrorCode, ToolDisplay};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, text_of};
 
-const LEFT_OUT: &str = "[left out: hidden and ignored files (name them in the path or pattern to include them)]";
+const LEFT_OUT: &str = "[left out: hidden and ignored files (name them in the path or pattern to include them; what deny_paths \
+                        covers stays out)]";
 
 async fn check(fixture: &Fixture, input: Value, expected: &str) {
     assert_eq!(fixture.text("grep", input.clone()).await, expected, "{input}");
@@ -88,6 +91,36 @@ async fn what_was_not_searched_is_said() {
     check(&fixture, json!({"pattern": "needle", "path": "binary"}), "[no matches]\n[left out: 1 binary]").await;
     check(&fixture, json!({"pattern": "absent", "path": "text"}), "[no matches]").await;
     check(&fixture, json!({"pattern": "absent", "glob": "t*"}), &format!("[no matches]\n{LEFT_OUT}")).await;
+}
+
+/// Cancels a search soon after it began; it has to end at once.
+async fn check_cancelled(content: &[u8], input: Value) {
+    let fixture = Fixture::new(&[]);
+    fixture.put("f", content);
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        fixture.cancel.cancel();
+        Instant::now()
+    };
+    let (text, cancelled) = tokio::join!(fixture.text("grep", input.clone()), cancel);
+    // Generous, since it also runs unoptimised and beside other tests.
+    assert!(cancelled.elapsed() < Duration::from_secs(3), "{input}: {:?}", cancelled.elapsed());
+    assert!(text.contains("cancelled") || text.contains("too large"), "{input}: {text:.300}");
+}
+
+#[tokio::test]
+async fn srch_03_a_huge_file_does_not_hold_up_the_end() {
+    let line = vec![b'a'; 60 << 20];
+    let lines = b"aaaaaaaaaaaaaaaaaaa\n".repeat(3 << 20);
+    for path in ["f", ""] {
+        check_cancelled(&line, json!({"pattern": ".*", "path": path})).await;
+        check_cancelled(&lines, json!({"pattern": ".*", "path": path})).await;
+        check_cancelled(&lines, json!({"pattern": "b$", "path": path})).await;
+        check_cancelled(&lines, json!({"pattern": "a\\n.*b", "path": path})).await;
+    }
+    // What is just not too large for memory.
+    check_cancelled(&line[..7 << 20], json!({"pattern": ".*"})).await;
+    check_cancelled(&lines[..7 << 20], json!({"pattern": "a\\n"})).await;
 }
 
 #[tokio::test]

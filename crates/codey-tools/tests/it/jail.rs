@@ -132,6 +132,43 @@ async fn git_and_codeys_own_folder_are_not_written() {
 }
 
 #[tokio::test]
+async fn a_linked_folder_of_codey_is_guarded_where_it_really_lies() {
+    for target in ["conf", "./a/../conf"] {
+        let fixture = Fixture::new(&[
+            ("conf/config.toml", "a\n"),
+            ("conf/sessions/s.jsonl", "a\n"),
+            ("conf/output/o.txt", "a\n"),
+            ("a/", ""),
+        ]);
+        fixture.link(target, ".codey");
+        fixture.link("conf", "alias");
+        for path in ["conf/config.toml", "conf/new", "CONF/../conf/new", ".codey/config.toml", "alias/config.toml"] {
+            let result = fixture.call("write", json!({"path": path, "content": "x"})).await;
+            assert!(result.is_err(), "{path}");
+        }
+        fixture.refused("write", json!({"path": "conf/config.toml", "content": "x"}), ErrorCode::Denied).await;
+        fixture.refused("read", json!({"path": "conf/sessions/s.jsonl"}), ErrorCode::Denied).await;
+        assert_eq!(fixture.text("glob", json!({"pattern": "conf/**"})).await, "conf/output/o.txt");
+        assert_eq!(fixture.text("grep", json!({"pattern": "a"})).await, "conf/output/o.txt\n1:a");
+        assert_eq!(fixture.escaped("conf/config.toml"), "a\\n");
+    }
+}
+
+#[tokio::test]
+async fn perm_13_a_denied_path_is_known_by_every_name() {
+    let fixture = Fixture::new(&[(".env", "KEY"), ("sub/x", ""), (".codey/config.toml", "")]);
+    fixture.link(".env", "AGENTS.md");
+    fixture.link("/etc/passwd", "outside");
+    let denies = |path: &str| fixture.workspace.denies(&codey_protocol::RelPath::new(path));
+    for path in [".env", "sub/.env.local", ".ENV", ".env/below", "AGENTS.md", "nowhere/id_rsa"] {
+        assert!(denies(path), "{path}");
+    }
+    for path in ["", "sub/x", "nowhere", ".codey/config.toml", ".git/config", "outside"] {
+        assert!(!denies(path), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_link_with_an_absolute_target_inside_the_root_is_followed() {
     let fixture = Fixture::new(&[("real/f", "one\n")]);
     fixture.link(fixture.path("real"), "folder");

@@ -120,6 +120,19 @@ async fn the_same_content_is_said_to_be_there_already() {
 }
 
 #[tokio::test]
+async fn what_a_killed_write_left_is_removed_by_the_next_one() {
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let name = |pid: u32| format!("sub/.codey-{pid}-{}.tmp", ulid::Ulid::generate());
+    let (stale, fresh) = (name(gone.id()), name(std::process::id()));
+    let fixture = Fixture::new(&[(stale.as_str(), "x"), (fresh.as_str(), "x"), ("sub/.codey-notes.tmp", "x")]);
+    fixture.call("write", write("sub/f", "one\n")).await.unwrap();
+    assert!(!fixture.path(&stale).exists());
+    assert!(fixture.path(&fresh).exists() && fixture.path("sub/.codey-notes.tmp").exists());
+    assert_eq!(fixture.escaped("sub/f"), "one\\n");
+}
+
+#[tokio::test]
 async fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     let fixture = Fixture::new(&[("f", "one\n")]);
     fixture.read("f").await;

@@ -1,10 +1,18 @@
 //! Finding a text byte for byte, and putting another in its place.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 
 use super::super::content_kind::UTF8_BOM;
-use super::super::line_ending::LineEnding;
+use super::super::line_ending::{LineEnding, LineEnds};
+use super::super::stop::{Stop, Stopped};
+use super::super::target::MAX_FILE;
+
+/// Line numbers listed of many matches. Source: contract section 3.
+const MAX_LINES_LISTED: usize = 20;
+/// The byte order mark as a character.
+const MARK: char = '\u{FEFF}';
 
 /// A file with the replacement made.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,8 +20,8 @@ pub(super) struct Edited {
     pub(super) bytes: Vec<u8>,
     /// Replacements.
     pub(super) count: usize,
-    /// The line of each in the old version, from 1.
-    pub(super) lines: Vec<usize>,
+    /// Where they were made in the old version.
+    pub(super) lines: Lines,
 }
 
 /// Why nothing is replaced.
@@ -23,77 +31,169 @@ pub(super) enum Miss {
     Nowhere,
     /// It is there more than once.
     Ambiguous {
-        /// How often.
+        /// How often, overlapping places included.
         count: usize,
-        /// The line of each, from 1.
-        lines: Vec<usize>,
+        /// Where.
+        lines: Lines,
     },
-    /// The replacement is what is there already.
-    NoChange,
+    /// The text is nothing but the byte order mark that the file keeps.
+    OnlyMark,
+    /// The replacement is what is there already; the texts differ in no more than this, and the file keeps its own.
+    NoChange(&'static str),
+    /// The file would become larger than any that is changed.
+    TooLarge,
+    /// It was time to stop.
+    Stopped(Stopped),
+}
+
+impl From<Stopped> for Miss {
+    fn from(why: Stopped) -> Self {
+        Self::Stopped(why)
+    }
+}
+
+/// Lines from 1, in order; only the first ones are kept.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Lines {
+    listed: Vec<usize>,
+    last: usize,
+    more: usize,
+}
+
+impl Lines {
+    /// Adds a line; one with several matches is named once.
+    fn push(&mut self, line: usize) {
+        if std::mem::replace(&mut self.last, line) == line {
+            return;
+        }
+        if self.listed.len() < MAX_LINES_LISTED {
+            self.listed.push(line);
+        } else {
+            self.more += 1;
+        }
+    }
+}
+
+/// `lines 3, 7, 9`.
+impl fmt::Display for Lines {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed: Vec<String> = self.listed.iter().map(usize::to_string).collect();
+        let word = if listed.len() == 1 { "line" } else { "lines" };
+        write!(formatter, "{word} {}", listed.join(", "))?;
+        match self.more {
+            0 => Ok(()),
+            more => write!(formatter, ", and {more} more"),
+        }
+    }
 }
 
 /// Replaces `old` by `new`: the only occurrence, or all of them.
 ///
 /// Matching is exact but for line ends: LF in `old` also stands for the file's CRLF, and `new` gets the ends of the place
-/// it is put in. All else in the file keeps its bytes, also those that are no UTF-8.
-pub(super) fn replace(content: &[u8], old: &str, new: &str, all: bool) -> Result<Edited, Miss> {
-    let (mark, body) = match content.strip_prefix(UTF8_BOM) {
-        Some(body) => (UTF8_BOM, body),
-        None => (&[][..], content),
-    };
-    let (old, new) = if mark.is_empty() { (old, new) } else { (without_mark(old), without_mark(new)) };
-    let haystack = Haystack::new(body, old);
-    let found = haystack.find(old);
-    let places: Vec<Range<usize>> = found.iter().map(|place| haystack.original(place)).collect();
-    let lines = lines_of(body, &places);
-    match places.len() {
-        0 => return Err(Miss::Nowhere),
-        1 if !all && haystack.has_overlapping(old, &found[0]) => {
-            let again = lines.iter().chain(&lines).copied().collect();
-            return Err(Miss::Ambiguous { count: 2, lines: again });
-        }
-        count if count > 1 && !all => return Err(Miss::Ambiguous { count, lines }),
-        _ => {}
+/// it is put in. A byte order mark at the start of the file stays, whether the texts have it or not. All else in the file
+/// keeps its bytes, also those that are no UTF-8. The time it takes grows with the file and the two texts, and with
+/// nothing else.
+pub(super) fn replace(content: &[u8], old: &str, new: &str, all: bool, stop: &Stop) -> Result<Edited, Miss> {
+    let mark = if content.starts_with(UTF8_BOM) { UTF8_BOM.len() } else { 0 };
+    if mark > 0 && without_mark(old).is_empty() {
+        return Err(Miss::OnlyMark);
     }
-    let mut bytes = mark.to_vec();
+    let haystack = Haystack::new(content, old);
+    let finder = Finder::new(old);
+    let mut first = None;
+    let mut count = 0;
+    let mut lines = Lines::default();
+    let (mut line, mut counted) = (1, 0);
+    // Of places that overlap only every other one can be replaced; without `all` each of them may be the one meant.
+    finder.each(&haystack.bytes, !all, stop, |start| {
+        line += haystack.bytes[counted..start].iter().filter(|byte| **byte == b'\n').count();
+        counted = start;
+        first.get_or_insert(start);
+        count += 1;
+        lines.push(line);
+        Ok(())
+    })?;
+    let Some(first) = first else { return Err(Miss::Nowhere) };
+    if count > 1 && !all {
+        return Err(Miss::Ambiguous { count, lines });
+    }
+    let mut bytes = Vec::with_capacity(content.len());
     let mut end = 0;
-    for place in &places {
-        bytes.extend_from_slice(&body[end..place.start]);
-        bytes.extend_from_slice(fitted(new, body, place).as_bytes());
+    let mut fitting = Fitting::new(content, new);
+    let mut put = |start: usize| {
+        let place = haystack.original(start..start + old.len());
+        // The mark is no part of what is replaced, and nothing put behind it brings another one.
+        bytes.extend_from_slice(&content[end..place.start.max(mark)]);
+        let fitted = fitting.at(place.start);
+        let is_start = mark > 0 && place.start <= mark;
+        bytes.extend_from_slice(if is_start { without_mark(fitted) } else { fitted }.as_bytes());
         end = place.end;
+        if bytes.len() as u64 > MAX_FILE { Err(Miss::TooLarge) } else { Ok(()) }
+    };
+    if all {
+        finder.each(&haystack.bytes, false, stop, put)?;
+    } else {
+        put(first)?;
     }
-    bytes.extend_from_slice(&body[end..]);
-    if bytes == content { Err(Miss::NoChange) } else { Ok(Edited { bytes, count: places.len(), lines }) }
+    bytes.extend_from_slice(&content[end..]);
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(Miss::TooLarge);
+    }
+    if bytes == content {
+        return Err(Miss::NoChange(kept_difference(old, new)));
+    }
+    Ok(Edited { bytes, count, lines })
 }
 
 fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{FEFF}').unwrap_or(text)
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
-/// `new` with the line ends of the place it is put in.
-fn fitted<'a>(new: &'a str, body: &[u8], place: &Range<usize>) -> Cow<'a, str> {
-    let ending = LineEnding::near(&body[..place.end], place.start).filter(|_| body[place.clone()].contains(&b'\n'));
-    match ending.or_else(|| LineEnding::near(body, place.end)) {
-        Some(LineEnding::CrLf) => LineEnding::CrLf.apply(new),
-        Some(LineEnding::Lf) | None => Cow::Borrowed(new),
+/// In what two texts differ that come out the same in a file.
+fn kept_difference(old: &str, new: &str) -> &'static str {
+    match (old.starts_with(MARK) != new.starts_with(MARK), without_mark(old) != without_mark(new)) {
+        (true, false) => "the byte order mark",
+        (true, true) => "the byte order mark and the line ends",
+        (false, _) => "the line ends",
     }
 }
 
-/// Whether `old` is anywhere in `body`.
-pub(super) fn occurs(body: &[u8], old: &str) -> bool {
-    !Haystack::new(body, old).find(old).is_empty()
+/// A text in the line ends of the places it is put in.
+struct Fitting<'a> {
+    ends: LineEnds<'a>,
+    new: &'a str,
+    with_crlf: Cow<'a, str>,
 }
 
-/// Lines, from 1, in which the places begin.
-fn lines_of(body: &[u8], places: &[Range<usize>]) -> Vec<usize> {
-    let mut line = 1;
-    let mut counted = 0;
-    let line_at = |place: &Range<usize>| {
-        line += body[counted..place.start].iter().filter(|byte| **byte == b'\n').count();
-        counted = place.start;
-        line
-    };
-    places.iter().map(line_at).collect()
+impl<'a> Fitting<'a> {
+    fn new(content: &'a [u8], new: &'a str) -> Self {
+        Self { ends: LineEnds::of(content), new, with_crlf: LineEnding::CrLf.apply(new) }
+    }
+
+    /// For a place that begins at `start`, which is not before that of the last call.
+    fn at(&mut self, start: usize) -> &str {
+        match self.ends.near(start) {
+            Some(LineEnding::CrLf) => &self.with_crlf,
+            Some(LineEnding::Lf) | None => self.new,
+        }
+    }
+}
+
+/// Whether `old` is anywhere in `body`; an empty text is nowhere.
+pub(super) fn occurs(body: &[u8], old: &str, stop: &Stop) -> Result<bool, Stopped> {
+    if old.is_empty() {
+        return Ok(false);
+    }
+    let mut is_there = false;
+    let end = Finder::new(old).each(&Haystack::new(body, old).bytes, false, stop, |_| {
+        is_there = true;
+        // One place is enough.
+        Err(Miss::Nowhere)
+    });
+    match end {
+        Err(Miss::Stopped(why)) => Err(why),
+        Ok(()) | Err(_) => Ok(is_there),
+    }
 }
 
 /// A text to find `old` in: with LF for CRLF where that helps, and the way back.
@@ -124,38 +224,64 @@ impl<'a> Haystack<'a> {
         Self { bytes: Cow::Owned(bytes), ends }
     }
 
-    /// All places of `old`, none overlapping another.
-    fn find(&self, old: &str) -> Vec<Range<usize>> {
-        find(&self.bytes, old)
-    }
-
-    /// Whether `old` also lies across the end of its one place (`aa` in `aaa`): then which one is meant is not clear.
-    fn has_overlapping(&self, old: &str, place: &Range<usize>) -> bool {
-        let first = old.chars().next().map_or(0, char::len_utf8);
-        let end = self.bytes.len().min(place.end + old.len() - first);
-        !find(&self.bytes[place.start + first..end], old).is_empty()
-    }
-
-    fn original(&self, place: &Range<usize>) -> Range<usize> {
+    fn original(&self, place: Range<usize>) -> Range<usize> {
         // A CR goes with its LF: before a position lie the CRs of all line ends before it.
         let removed = |at: usize| self.ends.partition_point(|end| *end < at);
         place.start + removed(place.start)..place.end + removed(place.end)
     }
 }
 
-fn find(bytes: &[u8], old: &str) -> Vec<Range<usize>> {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        return text.match_indices(old).map(|(at, _)| at..at + old.len()).collect();
+/// Finds a text, after Knuth, Morris and Pratt: also of a text that repeats itself all places are found in one pass.
+///
+/// Bytes are compared. A text in UTF-8 can only lie inside what is valid UTF-8: no part of it can begin or end a broken
+/// sequence.
+struct Finder<'a> {
+    old: &'a [u8],
+    /// For each start of `old`, how long the longest shorter start is that it ends with.
+    borders: Vec<usize>,
+}
+
+impl<'a> Finder<'a> {
+    /// `old` is not empty.
+    fn new(old: &'a str) -> Self {
+        let old = old.as_bytes();
+        let mut borders = vec![0; old.len()];
+        let mut length = 0;
+        for at in 1..old.len() {
+            while length > 0 && old[at] != old[length] {
+                length = borders[length - 1];
+            }
+            length += usize::from(old[at] == old[length]);
+            borders[at] = length;
+        }
+        Self { old, borders }
     }
-    let mut places = Vec::new();
-    let mut start = 0;
-    // A text in UTF-8 can only lie inside what is valid UTF-8: no part of it can begin or end a broken sequence.
-    for chunk in bytes.utf8_chunks() {
-        let valid = chunk.valid();
-        places.extend(valid.match_indices(old).map(|(at, _)| start + at..start + at + old.len()));
-        start += valid.len() + chunk.invalid().len();
+
+    /// Gives every place to `found` by its start, until that fails.
+    fn each(
+        &self,
+        bytes: &[u8],
+        overlapping: bool,
+        stop: &Stop,
+        mut found: impl FnMut(usize) -> Result<(), Miss>,
+    ) -> Result<(), Miss> {
+        const CHECKED: usize = 1 << 16;
+        let mut matched = 0;
+        for (at, byte) in bytes.iter().enumerate() {
+            if at % CHECKED == 0 {
+                stop.look()?;
+            }
+            while matched > 0 && self.old[matched] != *byte {
+                matched = self.borders[matched - 1];
+            }
+            matched += usize::from(self.old[matched] == *byte);
+            if matched == self.old.len() {
+                found(at + 1 - matched)?;
+                matched = if overlapping { self.borders[matched - 1] } else { 0 };
+            }
+        }
+        Ok(())
     }
-    places
 }
 
 #[cfg(test)]
@@ -164,8 +290,24 @@ mod tests {
 
     use super::*;
 
+    fn miss(content: &[u8], old: &str, new: &str, all: bool) -> Miss {
+        replace(content, old, new, all, &Stop::never()).unwrap_err()
+    }
+
+    fn all(content: &[u8], old: &str, new: &str) -> Result<Vec<u8>, Miss> {
+        replace(content, old, new, true, &Stop::never()).map(|edited| edited.bytes)
+    }
+
+    /// Checks that a text is refused as ambiguous, and which places are named.
+    fn check_ambiguous(content: &str, old: &str, count: usize, lines: &str) {
+        let Miss::Ambiguous { count: counted, lines: named } = miss(content.as_bytes(), old, "x", false) else {
+            panic!("{content:?} {old:?}")
+        };
+        assert_eq!((counted, named.to_string().as_str()), (count, lines), "{content:?} {old:?}");
+    }
+
     fn check(content: &[u8], old: &str, new: &str, expected: &[u8]) {
-        let edited = replace(content, old, new, false).unwrap();
+        let edited = replace(content, old, new, false, &Stop::never()).unwrap();
         assert_eq!(edited.bytes.escape_ascii().to_string(), expected.escape_ascii().to_string());
     }
 
@@ -190,29 +332,74 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_stands_for_the_start_of_the_file_alone() {
+        check(b"\xEF\xBB\xBFa b a\n", "\u{FEFF}a", "c", b"\xEF\xBB\xBFc b a\n");
+        check(b"\xEF\xBB\xBFa\n", "a", "\u{FEFF}b", b"\xEF\xBB\xBFb\n");
+        check(b"\xEF\xBB\xBFa\xEF\xBB\xBFb", "a\u{FEFF}", "c\u{FEFF}", b"\xEF\xBB\xBFc\xEF\xBB\xBFb");
+        assert_eq!(all(b"\xEF\xBB\xBFaa", "\u{FEFF}a", "").unwrap(), b"\xEF\xBB\xBFa");
+        assert_eq!(miss(b"\xEF\xBB\xBFba", "\u{FEFF}a", "c", true), Miss::Nowhere);
+    }
+
+    #[test]
+    fn edit_21_a_text_that_is_nothing_without_its_mark_is_refused() {
+        for (content, all) in [("\u{FEFF}hello\n", true), ("\u{FEFF}hello\n", false), ("\u{FEFF}", true)] {
+            assert_eq!(miss(content.as_bytes(), "\u{FEFF}", "x", all), Miss::OnlyMark);
+        }
+        // Without a mark at its start the character is one as any other.
+        check("a\u{FEFF}b".as_bytes(), "\u{FEFF}", "", b"ab");
+    }
+
+    #[test]
     fn matches_in_one_style_of_line_end_count_with_those_in_the_other() {
-        let miss = replace(b"a\nb\nx\r\na\r\nb\r\n", "a\nb", "c", false).unwrap_err();
-        assert_eq!(miss, Miss::Ambiguous { count: 2, lines: vec![1, 4] });
+        check_ambiguous("a\nb\nx\r\na\r\nb\r\n", "a\nb", 2, "lines 1, 4");
     }
 
     #[test]
     fn overlapping_places_are_ambiguous() {
-        assert_eq!(replace(b"xaaax", "aa", "b", false).unwrap_err(), Miss::Ambiguous { count: 2, lines: vec![1, 1] });
+        check_ambiguous("xaaax", "aa", 2, "line 1");
+        check_ambiguous("foo(1)\nfoo(1)\nfoo(1)\n", "foo(1)\nfoo(1)\n", 2, "lines 1, 2");
+        check_ambiguous("x\r\nx\r\nx\r\nx\r\n", "x\nx\n", 3, "lines 1, 2, 3");
+        check_ambiguous(
+            &"y\n".repeat(30),
+            "y\ny",
+            29,
+            &format!("lines {}, and 9 more", { (1..=20).map(|line| line.to_string()).collect::<Vec<_>>().join(", ") }),
+        );
         check(b"xaax", "aa", "b", b"xbx");
-        assert_eq!(replace(b"aaaa", "aa", "b", true).unwrap().bytes, b"bb");
+        assert_eq!(all(b"aaaa", "aa", "b").unwrap(), b"bb");
     }
 
     #[test]
-    fn an_edit_that_changes_nothing_is_none() {
-        assert_eq!(replace(b"a\r\nb", "a\nb", "a\r\nb", false).unwrap_err(), Miss::NoChange);
+    fn edit_21_an_edit_that_changes_nothing_is_none() {
+        let mark = b"\xEF\xBB\xBFa\r\nb";
+        for all in [false, true] {
+            assert_eq!(miss(b"a\r\nb", "a\nb", "a\r\nb", all), Miss::NoChange("the line ends"));
+            assert_eq!(miss(mark, "\u{FEFF}a", "a", all), Miss::NoChange("the byte order mark"));
+            assert_eq!(miss(mark, "a", "\u{FEFF}a", all), Miss::NoChange("the byte order mark"));
+            let both = Miss::NoChange("the byte order mark and the line ends");
+            assert_eq!(miss(mark, "\u{FEFF}a\nb", "a\r\nb", all), both);
+        }
+    }
+
+    #[test]
+    fn a_result_that_is_too_large_is_never_built() {
+        assert_eq!(miss(&[b'a'; 1 << 16], "a", &"b".repeat(1 << 16), true), Miss::TooLarge);
+    }
+
+    #[test]
+    fn a_search_that_is_stopped_changes_nothing() {
+        let cancel = tokio_util::sync::CancellationToken::new();
+        cancel.cancel();
+        let stop = Stop::until(cancel, tokio::time::Instant::now() + std::time::Duration::from_secs(60));
+        assert_eq!(replace(b"a", "a", "b", true, &stop).unwrap_err(), Miss::Stopped(Stopped::Cancelled));
     }
 
     proptest! {
         #[test]
         fn replacing_all_is_what_bytes_say(content in "[abé]{0,30}", old in "[abé]{1,3}", new in "[xy]{0,3}") {
             let expected = content.replace(&old, &new);
-            match replace(content.as_bytes(), &old, &new, true) {
-                Ok(edited) => prop_assert_eq!(edited.bytes, expected.into_bytes()),
+            match all(content.as_bytes(), &old, &new) {
+                Ok(bytes) => prop_assert_eq!(bytes, expected.into_bytes()),
                 Err(miss) => {
                     prop_assert_eq!(miss, Miss::Nowhere);
                     prop_assert!(!content.contains(&old));
@@ -221,9 +408,19 @@ mod tests {
         }
 
         #[test]
+        fn every_place_is_counted(content in "[ab]{0,30}", old in "[ab]{1,3}") {
+            let count = (0..content.len()).filter(|at| content[*at..].starts_with(&old)).count();
+            match replace(content.as_bytes(), &old, "x", false, &Stop::never()) {
+                Ok(edited) => prop_assert_eq!((edited.count, count), (1, 1)),
+                Err(Miss::Ambiguous { count: counted, .. }) => prop_assert_eq!(counted, count),
+                Err(miss) => prop_assert_eq!((miss, count), (Miss::Nowhere, 0)),
+            }
+        }
+
+        #[test]
         fn a_crlf_file_is_edited_like_its_lf_twin(content in "[ab\n]{0,30}", old in "[ab\n]{1,4}", new in "[xy\n]{0,3}") {
-            let lf = replace(content.as_bytes(), &old, &new, true).map(|edited| edited.bytes);
-            let crlf = replace(content.replace('\n', "\r\n").as_bytes(), &old, &new, true).map(|edited| edited.bytes);
+            let lf = all(content.as_bytes(), &old, &new);
+            let crlf = all(content.replace('\n', "\r\n").as_bytes(), &old, &new);
             // A file without any line end has no style to keep.
             prop_assume!(content.contains('\n'));
             let twin = lf.map(|bytes| String::from_utf8(bytes).unwrap().replace('\n', "\r\n").into_bytes());

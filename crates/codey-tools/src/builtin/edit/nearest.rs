@@ -11,6 +11,9 @@ use std::fmt::Write as _;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use super::super::stop::{Stop, Stopped};
+use super::matching::occurs;
+
 /// Places told.
 const MAX_PLACES: usize = 3;
 /// Lines shown of all places together.
@@ -27,33 +30,42 @@ const TELLING: usize = 4;
 const MAX_ANCHOR: usize = 400;
 /// Candidates kept; a line that is everywhere in the file finds no place.
 const MAX_STARTS: usize = 20_000;
+/// Lines after which to look whether it is time to stop.
+const CHECKED: usize = 1_000;
 /// Share of the wanted line's letter triples that a line needs to count as similar, in percent.
 const SIMILAR: usize = 50;
 
 /// Says where `old` most likely was meant in `content` and how the text there differs.
-pub(super) fn describe(content: &[u8], old: &str) -> String {
+///
+/// # Errors
+/// It was time to stop.
+pub(super) fn describe(content: &[u8], old: &str, stop: &Stop) -> Result<String, Stopped> {
     let content = content.strip_prefix(super::super::content_kind::UTF8_BOM).unwrap_or(content);
     if content.is_empty() {
-        return "The file is empty; use write.".to_owned();
+        return Ok("The file is empty; use write.".to_owned());
     }
-    if let Some(bare) = without_numbers(old).filter(|bare| super::matching::occurs(content, bare)) {
+    if let Some(bare) = without_numbers(old)
+        && occurs(content, &bare, stop)?
+    {
         let line = bare.lines().next().unwrap_or_default();
-        return format!(
+        return Ok(format!(
             "old_str holds the line numbers that read puts before each line. Send it without them, beginning with {line:?}."
-        );
+        ));
     }
-    if let Some(plain) = unescaped(old).filter(|plain| super::matching::occurs(content, plain)) {
+    if let Some(plain) = unescaped(old)
+        && occurs(content, &plain, stop)?
+    {
         let line = plain.lines().find(|line| !line.is_empty()).unwrap_or_default();
-        return format!(
+        return Ok(format!(
             "old_str is escaped once too often: the file has real line ends, tabs and quotes where it has backslashes. \
              Send them as they are, beginning with {line}"
-        );
+        ));
     }
     let lines: Vec<&[u8]> = content.strip_suffix(b"\n").unwrap_or(content).split(|byte| *byte == b'\n').collect();
     let wanted: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
-    let places = places(&lines, &wanted);
+    let places = places(&lines, &wanted, stop)?;
     if places.is_empty() {
-        return "Nothing in it is similar. Read the file again and copy old_str from it.".to_owned();
+        return Ok("Nothing in it is similar. Read the file again and copy old_str from it.".to_owned());
     }
     let lacks_end = old.ends_with('\n') && !content.ends_with(b"\n");
     let room = (MAX_SHOWN / places.len()).max(1);
@@ -61,7 +73,7 @@ pub(super) fn describe(content: &[u8], old: &str) -> String {
     for place in &places {
         let end = (place + wanted.len()).min(lines.len());
         let range = if end - place == 1 { format!("line {end}") } else { format!("lines {}-{end}", place + 1) };
-        let mut words = differences::describe(&lines[*place..end], place + 1, &wanted, content);
+        let mut words = differences::describe(&lines[*place..end], place + 1, &wanted, content, stop)?;
         if lacks_end && end == lines.len() {
             words.push("the file has no line end after its last line, old_str has one".to_owned());
         }
@@ -76,7 +88,7 @@ pub(super) fn describe(content: &[u8], old: &str) -> String {
         }
     }
     text.push_str("Copy old_str exactly from the file.");
-    text
+    Ok(text)
 }
 
 /// The text without the numbers that `read` puts before lines, if every line has one.
@@ -119,11 +131,12 @@ fn shortened(line: &[u8]) -> String {
 }
 
 /// Where `wanted` would begin, best first, as indices into `lines`.
-fn places(lines: &[&[u8]], wanted: &[&str]) -> Vec<usize> {
+fn places(lines: &[&[u8]], wanted: &[&str], stop: &Stop) -> Result<Vec<usize>, Stopped> {
     let squashed: Vec<Vec<u8>> = wanted.iter().take(MAX_OLD_LINES).map(|line| squash(line.as_bytes())).collect();
-    let lines = Squashed::of(lines);
+    let lines = Squashed::of(lines, stop)?;
     let by_lines = by_equal_lines(&lines, &squashed);
-    if by_lines.is_empty() { by_similar_line(&lines, &squashed) } else { by_lines }
+    stop.look()?;
+    Ok(if by_lines.is_empty() { by_similar_line(&lines, &squashed, stop)? } else { by_lines })
 }
 
 /// All lines of a file, squashed, one behind the other.
@@ -133,14 +146,17 @@ struct Squashed {
 }
 
 impl Squashed {
-    fn of(lines: &[&[u8]]) -> Self {
+    fn of(lines: &[&[u8]], stop: &Stop) -> Result<Self, Stopped> {
         let mut bytes = Vec::new();
-        let squash = |line: &&[u8]| {
-            squash_onto(line, &mut bytes);
-            bytes.len()
-        };
-        let ends = lines.iter().map(squash).collect();
-        Self { bytes, ends }
+        let mut ends = Vec::with_capacity(lines.len());
+        for some in lines.chunks(CHECKED) {
+            stop.look()?;
+            for line in some {
+                squash_onto(line, &mut bytes);
+                ends.push(bytes.len());
+            }
+        }
+        Ok(Self { bytes, ends })
     }
 
     fn lines(&self) -> impl Iterator<Item = &[u8]> {
@@ -176,9 +192,9 @@ fn by_equal_lines(lines: &Squashed, wanted: &[Vec<u8>]) -> Vec<usize> {
 }
 
 /// Places of the lines that share most with the longest wanted one.
-fn by_similar_line(lines: &Squashed, wanted: &[Vec<u8>]) -> Vec<usize> {
+fn by_similar_line(lines: &Squashed, wanted: &[Vec<u8>], stop: &Stop) -> Result<Vec<usize>, Stopped> {
     let longest = wanted.iter().enumerate().max_by_key(|(index, line)| (line.len(), usize::MAX - index));
-    let Some((index, anchor)) = longest else { return Vec::new() };
+    let Some((index, anchor)) = longest else { return Ok(Vec::new()) };
     // For each triple of letters the line that had it last, from 1. Triples share a slot now and then; a place that is
     // found too much by that is still one where most is the same.
     let mut last_line = vec![None; 1 << 16];
@@ -187,11 +203,14 @@ fn by_similar_line(lines: &Squashed, wanted: &[Vec<u8>]) -> Vec<usize> {
         triples += usize::from(last_line[slot(triple)].replace(0).is_none());
     }
     if triples == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut scores = Vec::new();
     let mut top = 0;
     for (line, number) in lines.lines().zip(1_usize..) {
+        if number % CHECKED == 0 {
+            stop.look()?;
+        }
         let mut shared = 0;
         for triple in line.windows(3) {
             match &mut last_line[slot(triple)] {
@@ -207,7 +226,7 @@ fn by_similar_line(lines: &Squashed, wanted: &[Vec<u8>]) -> Vec<usize> {
             top = top.max(shared);
         }
     }
-    best(scores, wanted.len())
+    Ok(best(scores, wanted.len()))
 }
 
 fn slot(triple: &[u8]) -> usize {
@@ -297,7 +316,7 @@ mod tests {
     use super::*;
 
     fn check(content: &str, old: &str, expected: &str) {
-        assert_eq!(describe(content.as_bytes(), old), expected);
+        assert_eq!(describe(content.as_bytes(), old, &Stop::never()).unwrap(), expected);
     }
 
     #[test]
@@ -312,8 +331,8 @@ mod tests {
 
     #[test]
     fn an_inserted_line_does_not_hide_the_place() {
-        let starts = places(&[&b"alpha()"[..], b"", b"beta()", b"gamma()"], &["alpha()", "beta()", "gamma()"]);
-        assert_eq!(starts, [1]);
+        let lines = [&b"alpha()"[..], b"", b"beta()", b"gamma()"];
+        assert_eq!(places(&lines, &["alpha()", "beta()", "gamma()"], &Stop::never()).unwrap(), [1]);
     }
 
     #[test]
@@ -365,13 +384,15 @@ mod tests {
     fn nothing_similar_is_said_so() {
         check("abc\n", "zzzzzz", "Nothing in it is similar. Read the file again and copy old_str from it.");
         check("", "a", "The file is empty; use write.");
+        // The number of an empty line and nothing else: without it nothing is left to look for.
+        check("abc\n", "     7\t", "Nothing in it is similar. Read the file again and copy old_str from it.");
     }
 
     #[test]
     fn lines_shown_are_bounded() {
         let content: String = (0..100).map(|line| format!("line number {line}\n")).collect();
         let old: String = content.replace("line number 50\n", "something else\n");
-        let text = describe(content.as_bytes(), &old);
+        let text = describe(content.as_bytes(), &old, &Stop::never()).unwrap();
         assert_eq!(text.lines().filter(|line| line.contains('\t')).count(), MAX_SHOWN);
         assert!(text.contains("\n[… 80 more lines]\n"), "{text}");
     }

@@ -9,6 +9,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
 use super::super::search::{MAX_LINE_CHARS, printed};
+use super::super::stop::Stop;
 use super::MAX_LIMIT;
 use crate::Workspace;
 
@@ -42,6 +43,7 @@ pub(super) struct FileHits {
 pub(super) struct Collector<'a> {
     matcher: &'a RegexMatcher,
     files_only: bool,
+    stop: &'a Stop,
     lines: Vec<Line>,
     count: u64,
     after_gap: bool,
@@ -49,8 +51,8 @@ pub(super) struct Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(matcher: &'a RegexMatcher, files_only: bool) -> Self {
-        Self { matcher, files_only, lines: Vec::new(), count: 0, after_gap: false, is_binary: false }
+    pub(super) fn new(matcher: &'a RegexMatcher, files_only: bool, stop: &'a Stop) -> Self {
+        Self { matcher, files_only, stop, lines: Vec::new(), count: 0, after_gap: false, is_binary: false }
     }
 
     pub(super) fn is_binary(&self) -> bool {
@@ -67,6 +69,11 @@ impl<'a> Collector<'a> {
         self.lines.push(Line { number, text, is_match, after_gap: std::mem::take(&mut self.after_gap) });
     }
 
+    /// A file that is in memory as a whole is not read on, so its reader alone would not notice.
+    fn check_stop(&self) -> io::Result<()> {
+        self.stop.look().map_err(|_| io::Error::other("stopped"))
+    }
+
     /// No file alone can fill more than a whole result.
     fn has_room(&self) -> bool {
         self.count <= MAX_LIMIT as u64
@@ -77,6 +84,7 @@ impl Sink for &mut Collector<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.check_stop()?;
         let first = found.line_number().unwrap_or_default();
         for (number, line) in (first..).zip(found.lines()) {
             self.count += 1;
@@ -88,6 +96,7 @@ impl Sink for &mut Collector<'_> {
     }
 
     fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
+        self.check_stop()?;
         if self.has_room() {
             self.keep(context.line_number().unwrap_or_default(), context.bytes(), false);
         }

@@ -3,7 +3,11 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
 
+use super::super::super::stop::{Stop, Stopped};
 use super::{plain_dash, plain_quote};
+
+/// Bytes of the longest line that is compared: comparing takes many passes, and nobody reads such a line.
+const MAX_COMPARED: usize = 64 * 1024;
 
 /// One way in which two lines differ, with all others left aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +66,21 @@ impl Extent {
 }
 
 /// Says how `wanted` differs from `found`, whose first line has the number `first`.
-pub(super) fn describe(found: &[&[u8]], first: usize, wanted: &[&str], content: &[u8]) -> Vec<String> {
+///
+/// # Errors
+/// It was time to stop.
+pub(super) fn describe(
+    found: &[&[u8]],
+    first: usize,
+    wanted: &[&str],
+    content: &[u8],
+    stop: &Stop,
+) -> Result<Vec<String>, Stopped> {
     let mut differences: Vec<Difference> = Vec::new();
     let mut sentences: Vec<String> = line_ends(wanted, content).into_iter().collect();
     if !sentences.is_empty() && !content.contains(&b'\n') {
         // To us all of the file is one line; comparing lines would only confuse.
-        return sentences;
+        return Ok(sentences);
     }
     for (index, sent) in wanted.iter().enumerate() {
         let line = first + index;
@@ -75,6 +88,11 @@ pub(super) fn describe(found: &[&[u8]], first: usize, wanted: &[&str], content: 
             sentences.push(format!("the file ends before line {line} of it"));
             break;
         };
+        stop.look()?;
+        if real.len().max(sent.len()) > MAX_COMPARED {
+            sentences.push(format!("line {line} is too long to compare it in words"));
+            break;
+        }
         let real = String::from_utf8_lossy(real.strip_suffix(b"\r").unwrap_or(real));
         let sent = sent.strip_suffix('\r').unwrap_or(sent);
         match compare(&real, sent, line, Extent::of(index, wanted.len())) {
@@ -89,7 +107,7 @@ pub(super) fn describe(found: &[&[u8]], first: usize, wanted: &[&str], content: 
         1 => difference.words,
         count => format!("{} ({count} lines differ so, the first is {})", difference.words, difference.line),
     });
-    counted.chain(sentences).collect()
+    Ok(counted.chain(sentences).collect())
 }
 
 fn add(differences: &mut Vec<Difference>, kind: Kind, line: usize, words: String) {
@@ -294,7 +312,8 @@ mod tests {
     fn check(found: &str, wanted: &str, expected: &str) {
         let lines: Vec<&[u8]> = found.split('\n').map(str::as_bytes).collect();
         let wanted: Vec<&str> = wanted.split('\n').collect();
-        assert_eq!(describe(&lines, 7, &wanted, found.as_bytes()).join("; "), expected);
+        let words = describe(&lines, 7, &wanted, found.as_bytes(), &Stop::never()).unwrap();
+        assert_eq!(words.join("; "), expected);
     }
 
     #[test]
@@ -326,6 +345,11 @@ mod tests {
     fn line_ends_are_told() {
         check("a\nb", "a\r\nb", "line ends differ: old_str has CRLF, the file LF");
         check("a\rb", "a\nb", "lines in the file end with CR alone, those in old_str with LF");
+    }
+
+    #[test]
+    fn huge_lines_are_not_compared() {
+        check(&"x".repeat(MAX_COMPARED + 1), "xy", "line 7 is too long to compare it in words");
     }
 
     #[test]
