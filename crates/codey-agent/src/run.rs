@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use codey_ctx::Relief;
-use codey_llm::{Block, CachePoint, Message, ProviderErrorKind, Request, StopReason, Usage};
+use codey_llm::{Assembled, Block, Message, ProviderErrorKind, Request, StopReason, Usage};
 use codey_protocol::{Event, FailCode, Limit, Meta, RunError, RunOutcome};
 use codey_session::{Node, NodeKind, SessionError};
 
@@ -11,6 +11,7 @@ use crate::agent::Agent;
 use crate::dispatch::Settled;
 use crate::limits::Spent;
 use crate::next::{Next, next};
+use crate::repetition;
 use crate::turn::Response;
 
 /// Responses in a row that asked for nothing but cut calls. Source: architecture section 3.
@@ -86,17 +87,19 @@ impl Agent {
             Response::Whole { assembled, stop, usage, duration_ms } => {
                 self.account(run, usage, request_bytes, duration_ms).await;
                 let next = next(&assembled.message, assembled.last_call_cut, &stop);
-                let text = assembled.message.text();
+                let Assembled { message, last_call_cut } = assembled;
+                let message = Arc::new(message);
+                let text = message.text();
                 if !text.trim().is_empty() {
                     run.text = text;
                 }
-                if next != Next::AskAgain && !assembled.message.content.is_empty() {
+                if next != Next::AskAgain && !message.content.is_empty() {
                     let meta = self.response_meta(Some(usage), request_bytes);
-                    if let Err(error) = self.append(assembled.message.clone(), meta).await {
+                    if let Err(error) = self.append(Arc::clone(&message), meta).await {
                         return Some(session_failed(error).into());
                     }
                 }
-                self.follow(run, next, &stop, &assembled.message, assembled.last_call_cut).await
+                self.follow(run, next, &stop, &message, last_call_cut).await
             }
             Response::Interrupted { partial } => {
                 let stored = self.append_partial(run, partial, request_bytes).await;
@@ -128,9 +131,8 @@ impl Agent {
         let asked_again = std::mem::replace(&mut run.asked_again, next == Next::AskAgain);
         match next {
             Next::Settle | Next::SettleCut => {
-                let known_calls = self.recent.len();
                 let settled = self.settle(message, last_call_cut).await;
-                let ended = self.append_settled(settled, known_calls).await;
+                let ended = self.append_settled(settled).await;
                 if ended.is_none() && next == Next::SettleCut && *stop == StopReason::ContextWindow {
                     return Some(self.context_full("the context window filled up while the model answered").await);
                 }
@@ -211,7 +213,6 @@ impl Agent {
             let room = u64::from(window).saturating_sub(self.estimator.tokens(request_bytes)).max(LEAST_OUTPUT);
             request.max_tokens = request.max_tokens.min(u32::try_from(room).unwrap_or(u32::MAX));
         }
-        debug_assert!(request.cache_points.contains(&CachePoint::Prefix), "the prefix is always worth a mark");
         request
     }
 
@@ -254,7 +255,7 @@ impl Agent {
     async fn append_waiting(&mut self, run: &mut Run) -> Result<(), SessionError> {
         if !run.waiting.is_empty() {
             let prompt = Message::user(std::mem::take(&mut run.waiting));
-            self.append(prompt, Meta::default()).await?;
+            self.append(Arc::new(prompt), Meta::default()).await?;
         }
         self.append_steers().await
     }
@@ -263,7 +264,7 @@ impl Agent {
         while let Some(blocks) = self.mail.next_steer() {
             let steer = Message::user(blocks.clone());
             let text = steer.text();
-            if let Err(error) = self.append(steer, Meta::default()).await {
+            if let Err(error) = self.append(Arc::new(steer), Meta::default()).await {
                 self.mail.put_back(blocks);
                 return Err(error);
             }
@@ -284,7 +285,7 @@ impl Agent {
         }
         run.text = partial.text();
         let meta = Meta { interrupted: true, ..self.response_meta(None, request_bytes) };
-        self.append(partial, meta).await
+        self.append(Arc::new(partial), meta).await
     }
 
     /// A prompt that was interrupted before it was sent is still the person's: the next run hears it.
@@ -295,22 +296,24 @@ impl Agent {
         }
     }
 
-    async fn append_settled(&mut self, settled: Settled, known_calls: usize) -> Option<Ended> {
-        match self.append(settled.message, settled.meta).await {
+    async fn append_settled(&mut self, settled: Settled) -> Option<Ended> {
+        match self.append(Arc::new(settled.message), settled.meta).await {
             Ok(()) => settled.ends,
             Err(error) => {
                 // The model will never see these results: what it knows is what the path shows.
                 self.workspace.reset_seen(codey_ctx::seen(&self.path));
-                self.recent.truncate(known_calls);
+                if let Ok(lineage) = self.session.lineage() {
+                    self.recent = repetition::past_calls(&lineage, &self.tools);
+                }
                 Some(session_failed(error).into())
             }
         }
     }
 
     /// Appends a message node, and before it whatever the file needs to make sense of it.
-    async fn append(&mut self, message: Message, meta: Meta) -> Result<(), SessionError> {
+    async fn append(&mut self, message: Arc<Message>, meta: Meta) -> Result<(), SessionError> {
         self.session.append_prefix(&self.prefix.hash, &self.prefix.system, &self.prefix.tools)?;
-        let node: Arc<Node> = self.session.append(NodeKind::Message(Arc::new(message)), meta)?;
+        let node: Arc<Node> = self.session.append(NodeKind::Message(message), meta)?;
         self.path.append(&node);
         self.mail.emit(Event::Message { node: node.view() }).await;
         Ok(())

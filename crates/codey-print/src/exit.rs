@@ -36,7 +36,7 @@ fn limit_explanation(limit: Limit) -> (&'static str, &'static str) {
         Limit::Turns => ("the turn limit was reached", "Raise it with --max-turns, or go on with --continue."),
         Limit::Tokens => ("the token limit was reached", "Raise it with --max-tokens-total, or go on with --continue."),
         Limit::Cost => ("the cost limit was reached", "Raise it with --max-cost, or go on with --continue."),
-        Limit::ContextFull => ("the context window is full", "Start a new session; codey compact will make room."),
+        Limit::ContextFull => ("the context window is full", "Start a new session: this version has no codey compact that would make room."),
         Limit::Repetition => (
             "the model repeated the same call without effect",
             "Look at what it tried, and go on with --continue and a hint.",
