@@ -16,30 +16,35 @@ pub fn exit_code(outcome: &RunOutcome) -> u8 {
     }
 }
 
-/// What to say of a run that did not complete: message and hint.
-pub(crate) fn explanation(outcome: &RunOutcome) -> Option<(String, String)> {
+/// What to say of a run that did not complete: message and hint. Only a kept session can be gone on with.
+pub(crate) fn explanation(outcome: &RunOutcome, is_kept: bool) -> Option<(String, String)> {
+    let go_on = |hint: &str| match is_kept {
+        true if hint.is_empty() => "Go on with --continue.".to_owned(),
+        true => format!("{hint}, or go on with --continue."),
+        false if hint.is_empty() => String::new(),
+        false => format!("{hint}."),
+    };
     let (message, hint) = match outcome {
         RunOutcome::Completed {} => return None,
-        RunOutcome::Interrupted {} => ("interrupted", "Everything done so far is kept; --continue goes on from here."),
-        RunOutcome::LimitReached { limit } => limit_explanation(*limit),
+        RunOutcome::Interrupted {} => ("interrupted", go_on("")),
+        RunOutcome::LimitReached { limit } => match limit {
+            Limit::Turns => ("the turn limit was reached", go_on("Raise it with --max-turns")),
+            Limit::Tokens => ("the token limit was reached", go_on("Raise it with --max-tokens-total")),
+            Limit::Cost => ("the cost limit was reached", go_on("Raise it with --max-cost")),
+            Limit::ContextFull => (
+                "the context window is full",
+                "Start a new session: this version has no codey compact that would make room.".to_owned(),
+            ),
+            Limit::Repetition => (
+                "the model repeated the same call without effect",
+                go_on("Look at what it tried and say it differently"),
+            ),
+        },
         RunOutcome::NeedsApproval { .. } => (
             "a tool call needs an approval and nobody can give it here",
-            "Choose what may run with --permission-mode, or allow everything with --always-approve.",
+            "Choose what may run with --permission-mode, or allow everything with --always-approve.".to_owned(),
         ),
-        RunOutcome::Failed { message, hint, .. } => (message.as_str(), hint.as_str()),
+        RunOutcome::Failed { message, hint, .. } => (message.as_str(), hint.clone()),
     };
-    Some((message.to_owned(), hint.to_owned()))
-}
-
-fn limit_explanation(limit: Limit) -> (&'static str, &'static str) {
-    match limit {
-        Limit::Turns => ("the turn limit was reached", "Raise it with --max-turns, or go on with --continue."),
-        Limit::Tokens => ("the token limit was reached", "Raise it with --max-tokens-total, or go on with --continue."),
-        Limit::Cost => ("the cost limit was reached", "Raise it with --max-cost, or go on with --continue."),
-        Limit::ContextFull => ("the context window is full", "Start a new session: this version has no codey compact that would make room."),
-        Limit::Repetition => (
-            "the model repeated the same call without effect",
-            "Look at what it tried, and go on with --continue and a hint.",
-        ),
-    }
+    Some((message.to_owned(), hint))
 }

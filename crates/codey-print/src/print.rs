@@ -129,7 +129,7 @@ pub fn start_interrupted(mode: Mode) -> u8 {
 
 fn not_started(mode: Mode, outcome: RunOutcome) -> u8 {
     let code = exit_code(&outcome);
-    complain(&outcome);
+    complain(&outcome, false);
     if mode == Mode::Json {
         let event = run_end(outcome);
         let mut line = json_line(&event, code);
@@ -153,14 +153,14 @@ fn json_line(event: &Event, code: u8) -> Vec<u8> {
 }
 
 /// `codey: MESSAGE. HINT` on stderr, in both modes and however quiet.
-fn complain(outcome: &RunOutcome) {
-    if let Some(line) = complaint(outcome) {
+fn complain(outcome: &RunOutcome, is_kept: bool) {
+    if let Some(line) = complaint(outcome, is_kept) {
         write_stderr(&line);
     }
 }
 
-fn complaint(outcome: &RunOutcome) -> Option<String> {
-    let (message, hint) = explanation(outcome)?;
+fn complaint(outcome: &RunOutcome, is_kept: bool) -> Option<String> {
+    let (message, hint) = explanation(outcome, is_kept)?;
     let message = one_line(&message);
     let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
     let line = format!("codey: {message}{stop} {}", one_line(&hint));
@@ -209,7 +209,7 @@ impl Printer {
             }
             let mut shown = self.view.show(event);
             if let Event::RunEnd { outcome, .. } = event {
-                shown.stderr.push_str(&complaint(outcome).unwrap_or_default());
+                shown.stderr.push_str(&complaint(outcome, self.view.is_session_kept()).unwrap_or_default());
             }
             match self.mode {
                 Mode::Text => out.extend_from_slice(shown.stdout.as_bytes()),
@@ -249,7 +249,7 @@ impl Printer {
             Written::All => code,
             // Who is stuck or gone has not read why it ended; who closed stdout knows.
             Written::GaveUp => {
-                self.last.iter().for_each(complain);
+                self.last.iter().for_each(|outcome| complain(outcome, self.view.is_session_kept()));
                 code
             }
             Written::ReaderGone => STDOUT_CLOSED,

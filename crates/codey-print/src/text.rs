@@ -42,6 +42,11 @@ impl TextView {
         Self { options, open: HashMap::new(), session: None, mid_line: false }
     }
 
+    /// Whether the session can be gone on with later.
+    pub(crate) fn is_session_kept(&self) -> bool {
+        self.session.is_some()
+    }
+
     /// What is to be shown of `event`.
     pub(crate) fn show(&mut self, event: &Event) -> Shown {
         let mut shown = Shown::default();
