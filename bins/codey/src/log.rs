@@ -55,6 +55,8 @@ impl LazyFile {
     }
 
     fn open(folder: &Path) -> Option<RollingFileAppender> {
+        // The appender complains on stderr about a folder that does not exist yet.
+        std::fs::create_dir_all(folder).ok()?;
         let builder = RollingFileAppender::builder().rotation(Rotation::DAILY).filename_prefix("codey");
         builder.filename_suffix("log").max_log_files(KEPT_FILES).build(folder).ok()
     }

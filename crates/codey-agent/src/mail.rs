@@ -71,6 +71,8 @@ pub(crate) struct Mail {
     /// Events of a stopping run that its consumer did not take yet. While a run goes on the loop waits instead.
     late: VecDeque<Event>,
     errands: VecDeque<Errand>,
+    /// Inputs that could not be followed, as code and message: told before the next event.
+    warnings: VecDeque<(&'static str, String)>,
     steers: VecDeque<Vec<Block>>,
     running: bool,
     asked: Option<CallId>,
@@ -97,6 +99,7 @@ impl Mail {
             observer,
             late: VecDeque::new(),
             errands: VecDeque::new(),
+            warnings: VecDeque::new(),
             steers: VecDeque::new(),
             running: false,
             asked: None,
@@ -111,6 +114,9 @@ impl Mail {
         loop {
             if self.ending.is_cancelled() {
                 return None;
+            }
+            if let Some((code, message)) = self.warnings.pop_front() {
+                return Some(Errand::Warn { code, message });
             }
             if let Some(errand) = self.errands.pop_front() {
                 return Some(errand);
@@ -227,10 +233,10 @@ impl Mail {
     /// Sends an event. Waits for a slow consumer, but not once the run is to end: then the event is kept and delivered
     /// when there is room.
     pub(crate) async fn emit(&mut self, event: Event) {
-        if let Some(observer) = &self.observer {
-            observer(&event);
+        while let Some((code, message)) = self.warnings.pop_front() {
+            self.queue(Event::Warning { code: code.to_owned(), message });
         }
-        self.late.push_back(event);
+        self.queue(event);
         self.send_without_waiting();
         while !self.late.is_empty() && !self.run.is_cancelled() {
             let step = tokio::select! {
@@ -241,6 +247,13 @@ impl Mail {
             };
             self.follow(step);
         }
+    }
+
+    fn queue(&mut self, event: Event) {
+        if let Some(observer) = &self.observer {
+            observer(&event);
+        }
+        self.late.push_back(event);
     }
 
     fn send_without_waiting(&mut self) {
@@ -281,8 +294,7 @@ impl Mail {
         };
         match input {
             Input::Prompt(blocks) | Input::Steer(blocks) if is_blank(&blocks) => {
-                let message = "an empty message was left out".to_owned();
-                self.errands.push_back(Errand::Warn { code: "empty_message", message });
+                self.warnings.push_back(("empty_message", "an empty message was left out".to_owned()));
             }
             Input::Prompt(blocks) => self.errands.push_back(Errand::Prompt(blocks)),
             Input::Steer(blocks) if self.running => self.steers.push_back(blocks),
@@ -292,7 +304,7 @@ impl Mail {
                     self.decided = Some(decision);
                 } else {
                     let message = format!("an answer came to {call}, which nobody asked about at that time");
-                    self.errands.push_back(Errand::Warn { code: "unexpected_answer", message });
+                    self.warnings.push_back(("unexpected_answer", message));
                 }
             }
             Input::Interrupt if self.running => self.run.cancel(),

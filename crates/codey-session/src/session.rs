@@ -103,9 +103,11 @@ impl Session {
         let mut log = Log::open(dir, id)?;
         let loaded = load::load(log.file(), log.path(), |_| {})?;
         log.set_end(loaded.end);
-        let Loaded { header: found, tree, totals, settings, prefixes, warnings, newest, .. } = loaded;
+        let Loaded { header: found, tree, totals, settings, prefixes, mut warnings, newest, .. } = loaded;
         let (header, start) = match found {
             None => {
+                let message = "nothing of this session could be read, so it begins anew".to_owned();
+                warnings.push(LoadWarning { line: 1, message });
                 let header = header(id, Timestamp::now(), &start);
                 log.append(&record::line("session", &header))?;
                 (header, start)

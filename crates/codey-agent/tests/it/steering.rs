@@ -107,5 +107,6 @@ async fn an_empty_message_is_left_out_and_said() {
     }
     let story = rest(handle).await;
     assert_eq!((story.warnings(), story.outcomes().len()), (vec!["empty_message", "empty_message"], 1));
+    assert!(matches!(story.0.last(), Some(Event::RunEnd { .. })), "what was left out is said before the end");
     assert_eq!(heard(&world, "go"), 1);
 }

@@ -98,7 +98,7 @@ impl LeftOut {
 /// Visits every file and link below `folder`, on several threads, until it is time to stop.
 ///
 /// # Errors
-/// The root was moved and something else is in its place: a walk goes by paths.
+/// The root is not where it was: a walk goes by paths, and would find nothing or another folder.
 pub(super) fn walk(
     workspace: &Workspace,
     folder: &RelPath,
@@ -108,9 +108,15 @@ pub(super) fn walk(
     visit: impl Fn(&DirEntry, &Path) + Sync,
 ) -> Result<(), ToolError> {
     let root = workspace.root_path();
-    if workspace.at_root_path() == AtRootPath::Other {
-        let text = format!("{} is no longer the folder this session works in; nothing was searched.", root.display());
-        return Err(ToolError::new(ErrorCode::Io, format!("{text} It was moved or replaced: tell the user.")));
+    let problem = match workspace.at_root_path() {
+        AtRootPath::Root => None,
+        AtRootPath::Other => {
+            Some("is no longer the folder this session works in; nothing was searched. It was moved or replaced")
+        }
+        AtRootPath::Nothing => Some("is gone; nothing was searched. It was moved or deleted"),
+    };
+    if let Some(problem) = problem {
+        return Err(ToolError::new(ErrorCode::Io, format!("{} {problem}: tell the user.", root.display())));
     }
     let start = root.join(folder.as_str());
     if start.ancestors().any(would_block) {
