@@ -143,6 +143,9 @@ impl Running {
             .stderr(Stdio::from(writer))
             .kill_on_drop(true);
         environment::prepare(&mut command, shell.hidden_env, &mark);
+        let (name, value) = watchdog::mark();
+        command.env(name, value);
+        watchdog::ready();
         let child = command.spawn()?;
         // `command` still holds the writing ends; with them open the pipe would never end.
         drop(command);

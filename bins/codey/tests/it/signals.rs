@@ -110,7 +110,13 @@ fn a_reader_that_stops_reading_cannot_keep_a_signal_from_ending_it() {
 #[test]
 fn a_second_signal_leaves_at_once() {
     // Ignores SIGTERM, so that the first signal needs its grace.
-    let stubborn = reply(Api::Anthropic, vec![bash("c1", "trap '' TERM; echo $$ > group; while :; do sleep 1; done")]);
+    let stubborn = reply(
+        Api::Anthropic,
+        vec![bash(
+            "c1",
+            "trap '' TERM; setsid sleep 60 & echo $! > daemon; echo $$ > group; while :; do sleep 1; done",
+        )],
+    );
     let server = ScriptedServer::start(vec![stubborn]);
     let workspace = TempWorkspace::new(&[]);
     let (_home, mut child) = start(&workspace, &server);
@@ -121,6 +127,7 @@ fn a_second_signal_leaves_at_once() {
     kill(pid(&child), Signal::SIGINT).unwrap();
     assert_eq!(exit(child.wait().unwrap()), 3);
     assert!(sent.elapsed() < Duration::from_millis(450), "{:?}", sent.elapsed());
+    assert_gone(wait_for(&workspace, "daemon"), sent);
     assert_gone(group, sent);
 }
 

@@ -105,8 +105,12 @@ async fn bash_01_a_daemon_without_a_pipe_is_seen() {
 async fn bash_01_a_zombie_is_no_running_process() {
     let fixture = Fixture::new(&[]);
     let sleep = format!("sleep {}", unique_seconds());
-    // What becomes `sleep` never takes note of the end of its child.
-    let command = format!("(true & echo $! > child; exec {sleep}) & sleep 0.2; cat child");
+    // What becomes `sleep` never takes note of the end of its child, which ends only once it has become that.
+    let child = "until [ \"$(cat /proc/$PPID/comm)\" = sleep ]; do :; done";
+    let is_zombie = "[ -s child ] && grep -q ') Z ' /proc/$(cat child)/stat";
+    let command = format!(
+        "(sh -c '{child}' & echo $! > child; exec {sleep}) & until {is_zombie}; do sleep 0.01; done; cat child"
+    );
     let text = fixture.text("bash", json!({"command": command})).await;
     let (child, status) = text.split_once('\n').unwrap();
     assert_eq!(status, "[exit 0, still running in background: 1 process]");

@@ -21,7 +21,7 @@ fn bash_05_a_killed_codey_leaves_no_command_behind() {
     let pids: Vec<String> = wait_for(|| {
         let text = std::fs::read_to_string(fixture.path("pids")).unwrap_or_default();
         let pids: Vec<String> = text.split_ascii_whitespace().map(str::to_owned).collect();
-        (pids.len() == 3).then_some(pids)
+        (pids.len() == 4).then_some(pids)
     });
     assert!(pids.iter().all(|pid| is_alive(pid)));
     codey.kill().unwrap();
@@ -29,7 +29,7 @@ fn bash_05_a_killed_codey_leaves_no_command_behind() {
     wait_for(|| pids.iter().all(|pid| !is_alive(pid)).then_some(()));
 }
 
-/// The other half: a foreground command, its child, and one that went to the background earlier.
+/// The other half: a foreground command, its child, one that went to the background earlier, and one that left its group.
 #[tokio::test]
 #[ignore = "runs in a process that is killed"]
 async fn run_for_ever() {
@@ -39,6 +39,7 @@ async fn run_for_ever() {
     // Registered and released before, so that the table is not just a list that grows.
     fixture.text("bash", json!({"command": "true"})).await;
     fixture.text("bash", json!({"command": "sleep 1000 & echo $! >> pids"})).await;
+    fixture.text("bash", json!({"command": "setsid sleep 1000 & echo $! >> pids"})).await;
     fixture.text("bash", json!({"command": "sleep 1000 & echo $! $$ >> pids; wait"})).await;
 }
 
