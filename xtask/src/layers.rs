@@ -14,10 +14,12 @@ const EDGES: &[(&str, &[&str])] = &[
     // vocabularies
     ("codey-llm", &[]),
     ("codey-protocol", &["codey-llm"]),
+    // below all that writes
+    ("codey-faults", &[]),
     // core
     ("codey-providers", &["codey-llm"]),
-    ("codey-tools", &["codey-llm", "codey-protocol"]),
-    ("codey-session", &["codey-llm", "codey-protocol"]),
+    ("codey-tools", &["codey-faults", "codey-llm", "codey-protocol"]),
+    ("codey-session", &["codey-faults", "codey-llm", "codey-protocol"]),
     ("codey-ctx", &["codey-llm", "codey-protocol", "codey-session"]),
     ("codey-agent", &["codey-ctx", "codey-llm", "codey-protocol", "codey-session", "codey-tools"]),
     ("codey-config", &[]),
@@ -27,6 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "codey-agent",
             "codey-config",
             "codey-ctx",
+            "codey-faults",
             "codey-llm",
             "codey-protocol",
             "codey-providers",
@@ -37,7 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
     // consumers
     ("codey-print", &["codey-llm", "codey-protocol"]),
     // programs
-    ("codey", &["codey-app", "codey-llm", "codey-print", "codey-protocol"]),
+    ("codey", &["codey-app", "codey-faults", "codey-llm", "codey-print", "codey-protocol"]),
     // development
     ("codey-testkit", &["codey-llm", "codey-protocol"]),
     ("xtask", &[]),

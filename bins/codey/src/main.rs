@@ -5,10 +5,12 @@ mod cmd;
 mod log;
 mod signals;
 mod stdin;
+mod system;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    arm_faults();
     let wants_json = args::wants_json(std::env::args_os());
     let code = match args::parse(std::env::args_os()) {
         Ok(args::Parsed::Run(command)) => cmd::run(*command),
@@ -17,4 +19,14 @@ fn main() -> ExitCode {
     };
     // Not a return from main: a thread may be stuck in a write to a reader that never reads.
     std::process::exit(i32::from(code))
+}
+
+/// Lets a test say where this process is to die; only a debug build listens.
+fn arm_faults() {
+    let [die_at, ledger] = ["CODEY_FAULT_AT", "CODEY_FAULT_LEDGER"].map(|name| std::env::var(name).ok());
+    if cfg!(debug_assertions) && (die_at.is_some() || ledger.is_some()) {
+        let die_at = die_at.map(|point| point.parse().expect("CODEY_FAULT_AT names a point"));
+        let armed = codey_faults::arm(codey_faults::Faults { die_at, ledger: ledger.map(Into::into) });
+        armed.expect("CODEY_FAULT_LEDGER names a file that can be written");
+    }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -14,6 +14,9 @@ use codey_tools::prepare_codey_dir;
 use jiff::Timestamp;
 use nix::fcntl::OFlag;
 use serde::Serialize;
+
+/// What its writes are called where they can be made to fail.
+const METRICS: &str = "metrics";
 
 /// Writes the metrics of one agent.
 pub(crate) struct Recorder {
@@ -202,7 +205,7 @@ impl Recorder {
         let mut bytes = serde_json::to_vec(&line).expect("metrics hold only strings and numbers");
         bytes.push(b'\n');
         // One write a line with O_APPEND, so that agents in one workspace do not mix theirs.
-        if let Err(error) = open.write_all(&bytes) {
+        if let Err(error) = codey_faults::write(open, &bytes, METRICS) {
             tracing::warn!(path = %path.display(), %error, "metrics are not kept any more");
             *file = None;
         }
@@ -213,8 +216,21 @@ impl Recorder {
 /// with a repository.
 fn open_plain(path: &Path) -> io::Result<File> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-    let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no plain file")) }
+    let mut file =
+        OpenOptions::new().create(true).read(true).append(true).mode(0o600).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is no plain file"));
+    }
+    let mut last = [b'\n'];
+    if let Some(end) = found.len().checked_sub(1) {
+        file.read_exact_at(&mut last, end)?;
+    }
+    if last != [b'\n'] {
+        // Half a line that a killed Codey left must not take the next one along.
+        codey_faults::write(&mut file, b"\n", METRICS)?;
+    }
+    Ok(file)
 }
 
 /// Whether a run that failed with this code failed at a request.
@@ -241,4 +257,20 @@ fn outcome_name(outcome: &RunOutcome) -> RunOutcomeName {
         object.retain(|key, _| matches!(key.as_str(), "kind" | "limit" | "code"));
     }
     RunOutcomeName(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_codey_left_half_written_spoils_no_line_but_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        for (before, after) in [("", "next\n"), ("one\n", "one\nnext\n"), ("one\ntw", "one\ntw\nnext\n")] {
+            std::fs::write(&path, before).unwrap();
+            codey_faults::write(&mut open_plain(&path).unwrap(), b"next\n", METRICS).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
+        }
+    }
 }

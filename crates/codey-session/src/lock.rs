@@ -1,7 +1,7 @@
 //! One writer a session.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,8 @@ impl Lock {
             }
             if is_at(&file, &path).map_err(failed)? {
                 let pid = format!("{}\n", std::process::id());
-                file.set_len(0).and_then(|()| file.write_all(pid.as_bytes())).map_err(failed)?;
+                let written = file.set_len(0).and_then(|()| codey_faults::write(&mut file, pid.as_bytes(), "lock"));
+                written.map_err(failed)?;
                 return Ok(Self { file, path });
             }
             // Its last holder removed it between our opening and locking it.

@@ -1,7 +1,7 @@
 //! An open session file.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ impl Log {
     /// before the next append.
     pub(crate) fn append(&mut self, line: &[u8]) -> Result<u64, SessionError> {
         let offset = self.end;
-        let written = self.cut_tail().and_then(|()| self.file.write_all(line));
+        let written = self.cut_tail().and_then(|()| codey_faults::write(&mut self.file, line, "session"));
         if let Err(source) = written {
             // If this fails too, the next append tries it again.
             let _ = self.cut_tail();
@@ -104,7 +104,11 @@ impl Log {
         if found.len() < self.end {
             return Err(io::Error::other("another program shortened the file while the session was open"));
         }
-        if found.len() > self.end { self.file.set_len(self.end) } else { Ok(()) }
+        if found.len() == self.end {
+            return Ok(());
+        }
+        codey_faults::before("cut");
+        self.file.set_len(self.end)
     }
 
     /// Reads the record at a place.

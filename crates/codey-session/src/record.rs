@@ -200,24 +200,28 @@ pub(crate) fn parse(line: &[u8]) -> Result<Record, Unreadable> {
     })
 }
 
+/// A node as it is written, its message in one form or another.
+#[derive(Deserialize)]
+struct NodeLine<M> {
+    id: NodeId,
+    parent: Option<NodeId>,
+    kind: NodeViewKind,
+    message: Option<M>,
+    #[serde(default)]
+    replaces: Vec<NodeId>,
+    #[serde(default)]
+    before: Option<NodeId>,
+    #[serde(default)]
+    meta: Meta,
+}
+
 fn parse_node(text: &str) -> Result<Node, Unreadable> {
-    #[derive(Deserialize)]
-    struct Line<'a> {
-        id: NodeId,
-        parent: Option<NodeId>,
-        kind: NodeViewKind,
-        #[serde(borrow, default)]
-        message: Option<&'a RawValue>,
-        #[serde(default)]
-        replaces: Vec<NodeId>,
-        #[serde(default)]
-        before: Option<NodeId>,
-        #[serde(default)]
-        meta: Meta,
-    }
-    let Line { id, parent, kind, message, replaces, before, meta } = serde_json::from_str(text)?;
-    let message = message.map(parse_message).transpose()?.map(Arc::new);
-    let kind = match (kind, message, before) {
+    // At first in one go: bodies are large, and each pass over them costs as much as the rest.
+    let NodeLine { id, parent, kind, message, replaces, before, meta } = match serde_json::from_str(text) {
+        Ok(line) => line,
+        Err(_) => parse_deep_node(text)?,
+    };
+    let kind = match (kind, message.map(Arc::new), before) {
         (NodeViewKind::Message, Some(message), _) => NodeKind::Message(message),
         (NodeViewKind::Summary, Some(message), _) => NodeKind::Summary { message, replaces },
         (NodeViewKind::Prune, _, Some(before)) => NodeKind::Prune { before },
@@ -228,11 +232,14 @@ fn parse_node(text: &str) -> Result<Node, Unreadable> {
     Ok(Node { id, parent, kind, meta })
 }
 
-fn parse_message(raw: &RawValue) -> Result<Message, serde_json::Error> {
-    serde_json::from_str(raw.get()).or_else(|_| parse_deep_message(raw))
+/// Reads a node whose message holds arguments that are nested nearly as deeply as the parser allows.
+fn parse_deep_node(text: &str) -> Result<NodeLine<Message>, serde_json::Error> {
+    let NodeLine { id, parent, kind, message, replaces, before, meta } = serde_json::from_str(text)?;
+    let message = message.map(parse_deep_message).transpose()?;
+    Ok(NodeLine { id, parent, kind, message, replaces, before, meta })
 }
 
-/// Reads a message whose arguments are nested nearly as deeply as the parser allows.
+/// Reads a message block by block, and arguments on their own.
 ///
 /// Arguments were parsed on their own when they arrived; inside a message they lie deeper and would be refused.
 fn parse_deep_message(raw: &RawValue) -> Result<Message, serde_json::Error> {

@@ -1,12 +1,12 @@
 //! Running a command so that it can always be ended, with all it started.
 //!
-//! A command gets a session and a process group of its own (through the program `setsid`; where there is none, a group
-//! only), no input, no terminal, and one pipe for both its outputs. Waiting is for the process, never for the end of the
-//! pipe: a background process may hold that for ever.
+//! A command gets a process group of its own, no input, no terminal, and one pipe for both its outputs. Where Codey has a
+//! terminal, the group also is a session of its own (through the program `setsid`), so that the terminal is out of reach.
+//! Waiting is for the process, never for the end of the pipe: a background process may hold that for ever.
 //!
-//! What a command starts is found again in two ways: by its process group, and, on Linux, by a mark in its environment,
-//! which also finds what moved to a session of its own. Not found is what did both: left the group and cleared its
-//! environment.
+//! What a command starts is found again by its process group and, on Linux, by its session if it has one, by a mark in
+//! its environment, which also finds what moved elsewhere, and by its parent while that lives. Not found is only what
+//! did all of it: left the group, cleared its environment and lost its parent before anybody looked.
 
 mod environment;
 mod leftovers;
@@ -21,6 +21,8 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use tokio::io::AsyncReadExt;
@@ -159,7 +161,7 @@ impl Running {
     async fn settle(mut self, leftovers: &Leftovers, sink: &mut impl FnMut(&[u8])) -> Background {
         self.output.drain(sink).await;
         // Always looked for: a daemon that left the group and closed the pipe leaves no other trace.
-        let background = self.group.remains().count_since(self.group.leader).await;
+        let background = self.group.remains().count_after(self.group.leader, &leftovers.strangers).await;
         if background == Background::Nothing {
             self.group.release();
         } else {
@@ -171,7 +173,7 @@ impl Running {
     /// Ends all of it and waits until it is gone.
     async fn terminate(self, ending: &CancellationToken, sink: &mut impl FnMut(&[u8])) {
         let Self { mut child, mut group, mut output } = self;
-        let remains = group.remains();
+        let mut remains = group.remains();
         remains.ask_to_end().await;
         let gone = async {
             // How it ended no longer matters.
@@ -249,7 +251,7 @@ impl Group {
     }
 
     fn remains(&self) -> Remains {
-        Remains { groups: vec![self.leader], marks: vec![self.mark.clone()] }
+        Remains::new(vec![self.leader], vec![self.mark.clone()])
     }
 
     /// Nothing is left of it.
@@ -270,10 +272,12 @@ impl Drop for Group {
     }
 }
 
-/// `bash -c --`, as leader of a session where that is possible.
+/// `bash -c --`: leader of a process group, and of a session of its own if Codey has a terminal that it could reach.
 fn shell_command() -> io::Result<Command> {
     static PROGRAMS: OnceLock<(Option<PathBuf>, Option<PathBuf>)> = OnceLock::new();
-    let (bash, setsid) = PROGRAMS.get_or_init(|| (program("bash"), program("setsid")));
+    // Without a terminal there is none to take away, and one program less to start.
+    let (bash, setsid) =
+        PROGRAMS.get_or_init(|| (program("bash"), has_terminal().then(|| program("setsid")).flatten()));
     let Some(bash) = bash else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "bash is not installed (not found on PATH)"));
     };
@@ -292,6 +296,11 @@ fn shell_command() -> io::Result<Command> {
     };
     command.arg("-c").arg("--");
     Ok(command)
+}
+
+/// Whether this process has a controlling terminal. If not, none of its children can come by one.
+fn has_terminal() -> bool {
+    Dir::open_ambient_dir("/dev", ambient_authority()).and_then(|dev| dev.open("tty")).is_ok()
 }
 
 /// Finds a program as a shell would.

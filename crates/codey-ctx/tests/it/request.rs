@@ -1,5 +1,6 @@
 //! What is mended on the way from a lineage to a request.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use codey_ctx::{LOST_RESULT, PathState, assemble};
@@ -23,6 +24,32 @@ fn a_whole_conversation_goes_out_as_it_is_and_shared() {
     assert_eq!(request.messages.len(), sent.len());
     assert!(request.messages.iter().zip(sent).all(|(sent, stored)| Arc::ptr_eq(sent, stored)));
     assert_eq!((request.max_tokens, request.effort, request.temperature), (4_096, None, None));
+}
+
+#[test]
+fn in_a_long_conversation_only_what_is_mended_is_copied() {
+    const TURNS: usize = 100;
+    let turn = |number: usize| {
+        let id = format!("c{number}");
+        // Two of them need mending: blanks at the end, and a steer after the results.
+        let more = [(30, assistant("so far \n")), (60, user("and the docs"))].into_iter();
+        let more = more.filter(move |(at, _)| *at == number).map(|(_, kind)| kind);
+        [calls(&[&id]), results(&[&id])].into_iter().chain(more)
+    };
+    let nodes = lineage([user("go")].into_iter().chain((0..TURNS).flat_map(turn)).collect());
+    let path = PathState::rebuild(&nodes);
+    let stored: HashSet<*const Message> = nodes.iter().map(|node| Arc::as_ptr(node.message().unwrap())).collect();
+    let request = assemble(&prefix(), &path, &model(true));
+    let copied: Vec<usize> = request
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| !stored.contains(&Arc::as_ptr(message)))
+        .map(|(index, _)| index)
+        .collect();
+    // The one with the blanks joins the calls after it.
+    assert_eq!(copied, [1 + 2 * 31, 2 + 2 * 60]);
+    assert_eq!(request.messages.len(), 1 + 2 * TURNS);
 }
 
 #[test]

@@ -55,6 +55,39 @@ fn nothing_is_on_disk_before_the_first_node_and_all_of_it_afterwards() {
     assert_eq!(session.settings(), &set);
 }
 
+/// How many writes this thread has asked the system for so far.
+#[cfg(target_os = "linux")]
+fn writes() -> u64 {
+    let counters = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let line = counters.lines().find_map(|line| line.strip_prefix("syscw: "));
+    line.unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn each_record_is_one_write() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "hi");
+    let node = session.head().unwrap();
+    let long = "long line\n".repeat(100_000);
+    let records: [&mut dyn FnMut(&mut Session); 6] = [
+        &mut |session| drop(say(session, 1, "short")),
+        &mut |session| drop(say(session, 2, &long)),
+        &mut |session| session.append_prefix("h", &[], &[]).unwrap(),
+        &mut |session| {
+            session.append_set(SetRecord { model: Some("m".into()), ..SetRecord::default() }).unwrap();
+        },
+        &mut |session| session.append_mark(node, Some("start"), None).unwrap(),
+        &mut |session| session.append_head("hi", 1, Usage::default()).unwrap(),
+    ];
+    for (index, append) in records.into_iter().enumerate() {
+        let (lines, before) = (place.lines(session.id()).len(), writes());
+        append(&mut session);
+        assert_eq!((writes() - before, place.lines(session.id()).len()), (1, lines + 1), "record {index}");
+    }
+}
+
 #[test]
 fn a_session_without_a_file_leaves_nothing_and_has_a_tree_all_the_same() {
     let mut session = Session::in_memory(start());

@@ -1,6 +1,6 @@
 //! `bash`: a command, from a fresh shell each time.
 
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -188,7 +188,7 @@ fn save(workspace: &Workspace, bytes: &[u8]) -> io::Result<RelPath> {
     let folder = private_folder(&codey, "output")?;
     let name = format!("bash-{}.txt", Ulid::generate().to_string().to_lowercase());
     let mut file = folder.open_with(&name, OpenOptions::new().write(true).create_new(true).mode(0o600))?;
-    file.write_all(bytes)?;
+    codey_faults::write(&mut file, bytes, "spill")?;
     Ok(RelPath::new(format!(".codey/output/{name}")))
 }
 

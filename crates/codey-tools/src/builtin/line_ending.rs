@@ -31,7 +31,8 @@ impl LineEnding {
     }
 }
 
-/// The line ends of a text, looked at from places that come in order: all looks together cost one pass over the text.
+/// The line ends of a text, looked at from places that come in order: all looks together cost one pass over the text at
+/// most.
 pub(super) struct LineEnds<'a> {
     bytes: &'a [u8],
     /// Of the last line end before the place of the last look.
@@ -48,9 +49,12 @@ impl<'a> LineEnds<'a> {
     /// The one nearest to `at`: of the line that holds it, else of the line before. Never called with an `at` before
     /// that of the last call.
     pub(super) fn near(&mut self, at: usize) -> Option<LineEnding> {
-        while let Some(next) = self.next.filter(|next| *next < at) {
-            self.before = Some(self.at(next));
-            self.next = position(self.bytes, next + 1);
+        if let Some(next) = self.next.filter(|next| *next < at) {
+            // The one just before the place counts; it is found from there, past all the lines in between.
+            let last =
+                self.bytes[next..at].iter().rposition(|byte| *byte == b'\n').map_or(next, |offset| next + offset);
+            self.before = Some(self.at(last));
+            self.next = position(self.bytes, at);
         }
         self.next.map(|next| self.at(next)).or(self.before)
     }
@@ -83,5 +87,14 @@ mod tests {
         assert_eq!(ends.near(5), Some(LineEnding::CrLf));
         assert_eq!(LineEnds::of(b"a\nb\r\nc").near(5), Some(LineEnding::CrLf));
         assert_eq!(LineEnds::of(b"a").near(1), None);
+    }
+
+    #[test]
+    fn lines_between_two_places_are_skipped() {
+        let mut ends = LineEnds::of(b"a\nb\r\nc\nd\r\ne");
+        let near: Vec<_> = [0, 8, 11].map(|at| ends.near(at).unwrap()).into();
+        assert_eq!(near, [LineEnding::Lf, LineEnding::CrLf, LineEnding::CrLf]);
+        let mut ends = LineEnds::of(b"a\r\nb\nc");
+        assert_eq!(ends.near(5), Some(LineEnding::Lf), "the last one before the place");
     }
 }

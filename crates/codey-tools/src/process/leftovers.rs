@@ -7,13 +7,14 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::Group;
-use super::remains::{Remains, grace};
+use super::remains::{Remains, Strangers, grace};
+use super::{Background, Group};
 
 /// The background processes of a run. Dropped, it kills their groups.
 #[derive(Debug, Default)]
 pub(crate) struct Leftovers {
     table: Mutex<Table>,
+    pub(super) strangers: Strangers,
 }
 
 #[derive(Debug, Default)]
@@ -65,8 +66,8 @@ impl Leftovers {
         if marks.is_empty() {
             return;
         }
-        let remains = Remains { groups: groups.iter().map(|one| one.group.leader).collect(), marks };
-        if !groups.is_empty() || remains.has_strays().await {
+        let mut remains = Remains::new(groups.iter().map(|one| one.group.leader).collect(), marks);
+        if remains.count().await != Background::Nothing {
             remains.ask_to_end().await;
             tokio::select! {
                 () = grace(ending) => {}

@@ -8,7 +8,7 @@
 //! Covered: SIGKILL, the out-of-memory killer, a crash, `abort`. Not covered: processes that left their group and cleared
 //! their environment, and a watchdog that was killed itself.
 
-use std::io::{self, PipeWriter, Write};
+use std::io::{self, PipeWriter};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -75,7 +75,7 @@ pub(super) fn release(group: Pid) {
 fn tell(sign: char, group: Pid) {
     let Some(pipe) = WATCHDOG.get_or_init(start) else { return };
     let mut pipe = pipe.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Err(error) = pipe.write_all(format!("{sign}{group}\n").as_bytes()) {
+    if let Err(error) = codey_faults::write(&mut *pipe, format!("{sign}{group}\n").as_bytes(), "watchdog") {
         tracing::debug!(%error, "the watchdog is gone");
     }
 }

@@ -1,16 +1,18 @@
 //! The folder `.codey`, and keeping it out of git.
 
 use std::ffi::OsStr;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use nix::fcntl::OFlag;
 
+use super::replace::{Replacement, same_version};
 use super::resolve::open_folder;
 
 const NAME: &str = ".codey";
+const EXCLUDE: &str = "exclude";
 const EXCLUDE_LINE: &str = "/.codey/";
 /// Bytes of an exclude file that is read and written.
 const MAX_EXCLUDE: u64 = 1 << 20;
@@ -64,7 +66,7 @@ fn exclude(root: &Path) -> io::Result<()> {
         Ok(()) | Err(_) => {}
     }
     let info = open_folder(&git, OsStr::new("info"))?;
-    let mut file = open_unblocked(&info, "exclude", OpenOptions::new().read(true).append(true).create(true))?;
+    let mut file = open_unblocked(&info, EXCLUDE, OpenOptions::new().read(true).append(true).create(true))?;
     let text = read_bounded(&mut file, MAX_EXCLUDE)?;
     let listed = text.split(|byte| *byte == b'\n').any(|line| {
         let line = line.trim_ascii();
@@ -75,7 +77,15 @@ fn exclude(root: &Path) -> io::Result<()> {
         return Ok(());
     }
     let gap = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
-    file.write_all(format!("{gap}{EXCLUDE_LINE}\n").as_bytes())
+    let text = [&text, format!("{gap}{EXCLUDE_LINE}\n").as_bytes()].concat();
+    let found = file.metadata()?;
+    // Not appended: half a line, from a full disk or a kill, would be a pattern of its own.
+    let replacement = Replacement::prepare(&info, &text, Some(&found))?;
+    if same_version(&info.symlink_metadata(EXCLUDE)?, &found) {
+        return replacement.replace(OsStr::new(EXCLUDE));
+    }
+    // Another Codey was faster, or git; the next run looks again.
+    Ok(())
 }
 
 /// Where a `.git` leads to, whether git would use it or not.

@@ -1,7 +1,7 @@
 //! Putting new content in the place of a file, all or nothing.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::fchown;
 
 use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
@@ -47,6 +47,7 @@ impl<'a> Replacement<'a> {
     /// Takes the place of whatever `name` is.
     pub(crate) fn replace(mut self, name: &OsStr) -> io::Result<()> {
         let temporary = self.temporary.as_ref().expect("only this method and the next one take it");
+        codey_faults::before("rename");
         self.folder.rename(temporary, self.folder, name)?;
         self.temporary = None;
         Ok(())
@@ -55,6 +56,7 @@ impl<'a> Replacement<'a> {
     /// Becomes `name`; fails with [`io::ErrorKind::AlreadyExists`] if something appeared there meanwhile.
     pub(crate) fn create(self, name: &OsStr) -> io::Result<()> {
         let temporary = self.temporary.as_ref().expect("only this method and the one before take it");
+        codey_faults::before("link");
         // A rename would replace; a link never does.
         match self.folder.hard_link(temporary, self.folder, name) {
             Err(error) if is_unsupported(&error) => {}
@@ -69,6 +71,7 @@ impl<'a> Replacement<'a> {
 impl Drop for Replacement<'_> {
     fn drop(&mut self) {
         if let Some(name) = self.temporary.take() {
+            codey_faults::before("remove");
             // What is lost is only tidiness: a stray file that says whose it is.
             let _ = self.folder.remove_file(name);
         }
@@ -105,7 +108,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 }
 
 fn fill(mut file: File, bytes: &[u8], model: Option<&Metadata>) -> io::Result<()> {
-    file.write_all(bytes)?;
+    codey_faults::write(&mut file, bytes, "temporary")?;
     if let Some(model) = model {
         let ours = file.metadata()?;
         if (ours.uid(), ours.gid()) != (model.uid(), model.gid()) {

@@ -160,6 +160,25 @@ async fn bash_05_cancelling_ends_all_that_a_command_started() {
 }
 
 #[tokio::test]
+async fn bash_05_cancelling_finds_what_left_its_group_and_cleared_its_environment() {
+    let fixture = Fixture::new(&[]);
+    let sleep = format!("sleep {}", unique_seconds());
+    // By its parent, which is there when it is looked for.
+    let bare = format!("env -i \"PATH=$PATH\" {sleep}");
+    let both_run = format!("[ $(pgrep -xfc '{sleep}') = 2 ]");
+    let command = format!("setsid {bare} & set -m; {bare} & until {both_run}; do :; done; echo started; wait");
+    let started = async {
+        while !fixture.streamed.lock().unwrap().contains("started") {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        fixture.cancel.cancel();
+    };
+    let (result, ()) = tokio::join!(fixture.call("bash", json!({"command": command})), started);
+    assert_eq!(result.unwrap_err().code, ErrorCode::Cancelled);
+    assert!(!is_running(&sleep));
+}
+
+#[tokio::test]
 async fn bash_05_a_command_gets_the_time_to_end_by_itself() {
     let fixture = Fixture::new(&[]);
     let command =
@@ -223,7 +242,7 @@ async fn bash_09_there_is_no_input_and_no_terminal() {
     check("(: < /dev/tty) 2>/dev/null; echo $?", "1").await;
     check("(: > /dev/tty) 2>/dev/null; echo $?", "1").await;
     check("[ -t 0 ] || [ -t 1 ] || [ -t 2 ]; echo $?", "1").await;
-    check("ps -o sid= -p $$ | tr -d ' ' | grep -qx $$ && echo own session", "own session").await;
+    check("ps -o pgid= -p $$ | tr -d ' ' | grep -qx $$ && echo own group", "own group").await;
 }
 
 #[tokio::test]

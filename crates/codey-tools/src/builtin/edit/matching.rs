@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use regex::bytes::Regex;
+
 use super::super::content_kind::UTF8_BOM;
 use super::super::line_ending::{LineEnding, LineEnds};
 use super::super::stop::{Stop, Stopped};
@@ -205,7 +207,7 @@ struct Haystack<'a> {
 
 impl<'a> Haystack<'a> {
     fn new(body: &'a [u8], old: &str) -> Self {
-        let may_be_crlf = old.contains('\n') && !old.contains('\r') && body.windows(2).any(|pair| pair == b"\r\n");
+        let may_be_crlf = old.contains('\n') && !old.contains('\r') && has_crlf(body);
         if !may_be_crlf {
             return Self { bytes: Cow::Borrowed(body), ends: Vec::new() };
         }
@@ -231,6 +233,11 @@ impl<'a> Haystack<'a> {
     }
 }
 
+fn has_crlf(body: &[u8]) -> bool {
+    // Looked for apart at first, which is far faster: most files have none.
+    body.contains(&b'\r') && body.windows(2).any(|pair| pair == b"\r\n")
+}
+
 /// Finds a text, after Knuth, Morris and Pratt: also of a text that repeats itself all places are found in one pass.
 ///
 /// Bytes are compared. A text in UTF-8 can only lie inside what is valid UTF-8: no part of it can begin or end a broken
@@ -239,11 +246,16 @@ struct Finder<'a> {
     old: &'a [u8],
     /// For each start of `old`, how long the longest shorter start is that it ends with.
     borders: Vec<usize>,
+    /// Finds where `old` may begin, many bytes at a time.
+    beginning: Regex,
 }
 
 impl<'a> Finder<'a> {
     /// `old` is not empty.
     fn new(old: &'a str) -> Self {
+        const BEGINNING: usize = 32;
+        let beginning = Regex::new(&regex::escape(&old[..old.floor_char_boundary(BEGINNING)]));
+        let beginning = beginning.expect("a short text that is escaped is a pattern");
         let old = old.as_bytes();
         let mut borders = vec![0; old.len()];
         let mut length = 0;
@@ -254,7 +266,7 @@ impl<'a> Finder<'a> {
             length += usize::from(old[at] == old[length]);
             borders[at] = length;
         }
-        Self { old, borders }
+        Self { old, borders, beginning }
     }
 
     /// Gives every place to `found` by its start, until that fails.
@@ -266,17 +278,27 @@ impl<'a> Finder<'a> {
         mut found: impl FnMut(usize) -> Result<(), Miss>,
     ) -> Result<(), Miss> {
         const CHECKED: usize = 1 << 16;
-        let mut matched = 0;
-        for (at, byte) in bytes.iter().enumerate() {
-            if at % CHECKED == 0 {
+        /// Beginnings lie close where there is one; searching for each of them anew costs more than these bytes.
+        const NEAR: usize = 256;
+        let (mut at, mut matched) = (0, 0);
+        let (mut check_at, mut search_at) = (0, 0);
+        while at < bytes.len() {
+            if at >= check_at {
                 stop.look()?;
+                check_at = at + CHECKED;
             }
-            while matched > 0 && self.old[matched] != *byte {
+            if matched == 0 && at >= search_at {
+                let Some(beginning) = self.beginning.find_at(bytes, at) else { break };
+                at = beginning.start();
+                search_at = at + NEAR;
+            }
+            while matched > 0 && self.old[matched] != bytes[at] {
                 matched = self.borders[matched - 1];
             }
-            matched += usize::from(self.old[matched] == *byte);
+            matched += usize::from(self.old[matched] == bytes[at]);
+            at += 1;
             if matched == self.old.len() {
-                found(at + 1 - matched)?;
+                found(at - matched)?;
                 matched = if overlapping { self.borders[matched - 1] } else { 0 };
             }
         }
@@ -415,6 +437,19 @@ mod tests {
                 Err(Miss::Ambiguous { count: counted, .. }) => prop_assert_eq!(counted, count),
                 Err(miss) => prop_assert_eq!((miss, count), (Miss::Nowhere, 0)),
             }
+        }
+
+        /// Places far apart and close together, for what is searched and what is stepped through.
+        #[test]
+        fn every_place_in_a_long_text_is_counted(gaps in prop::collection::vec(0..600_usize, 0..8), old in "(ab|a){20,40}") {
+            let content = gaps.iter().map(|gap| "-".repeat(*gap) + &old).collect::<String>() + &old[1..];
+            let count = (0..content.len()).filter(|at| content[*at..].starts_with(&old)).count();
+            let found = match replace(content.as_bytes(), &old, "x", false, &Stop::never()) {
+                Ok(edited) => edited.count,
+                Err(Miss::Ambiguous { count, .. }) => count,
+                Err(miss) => { prop_assert_eq!(miss, Miss::Nowhere); 0 }
+            };
+            prop_assert_eq!(found, count);
         }
 
         #[test]

@@ -62,6 +62,16 @@ impl NumberedLines {
 
     /// Takes more of the text. Only LF ends a line.
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let is_past = self.is_full || self.number >= self.first.saturating_add(self.limit);
+        if is_past || self.number + ends < self.first {
+            // No line in it is shown, and to count them is far faster than to look at each: large files are read to
+            // their end for their digest.
+            let rest = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| bytes.len() - at - 1);
+            self.line_bytes = rest.unwrap_or(self.line_bytes + bytes.len());
+            self.number += ends;
+            return;
+        }
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.split_last() {
                 Some((b'\n', start)) => {
@@ -181,6 +191,21 @@ mod tests {
         assert_eq!(numbered(b"a\nb\nc\n", 2, 1), "     2\tb\n[lines 2-2 of 3; continue with offset=3]\n");
         assert_eq!(numbered(b"a\nb\nc", 3, 5), "     3\tc\n[lines 3-3 of 3]\n");
         assert_eq!(numbered(b"", 1, 5), "[empty file]");
+    }
+
+    #[test]
+    fn a_range_is_the_same_whatever_pieces_the_text_comes_in() {
+        let text = (1..=40).map(|line| "x".repeat(line % 7) + "\n").collect::<String>() + "end";
+        for (first, limit) in [(1, 1), (1, 50), (7, 2), (20, 3), (40, 1), (41, 1)] {
+            let expected = numbered(text.as_bytes(), first, limit);
+            for size in [1, 2, 10, 50, 1_000] {
+                let mut lines = NumberedLines::new(first, limit);
+                text.as_bytes().chunks(size).for_each(|piece| lines.push(piece));
+                assert_eq!(lines.finish("f").unwrap().text, expected, "{first} {limit} {size}");
+            }
+        }
+        assert!(numbered(text.as_bytes(), 7, 2).ends_with("[lines 7-8 of 41; continue with offset=9]\n"));
+        assert!(numbered(text.as_bytes(), 41, 1).starts_with("    41\tend\n"));
     }
 
     #[test]
