@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, ValueEnum};
 use codey_protocol::PermissionMode;
 
@@ -45,7 +46,7 @@ pub(crate) struct PromptArgs {
     #[arg(long = "continue", conflicts_with_all = ["resume", "no_session"])]
     pub(crate) continue_latest: bool,
     /// Go on with a session: its id, or the beginning of it.
-    #[arg(long, value_name = "ID", conflicts_with = "no_session")]
+    #[arg(long, value_name = "ID", conflicts_with = "no_session", value_parser = name)]
     pub(crate) resume: Option<String>,
     /// With --resume: go on from an earlier node.
     #[arg(long, value_name = "NODE", requires = "resume")]
@@ -107,10 +108,10 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) place: PlaceFlags,
     /// Ask this model.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) model: Option<String>,
     /// Ask at this endpoint.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     pub(crate) endpoint: Option<String>,
     /// How hard the model should think.
     #[arg(long, value_enum)]
@@ -125,19 +126,19 @@ pub(crate) struct RunFlags {
     #[arg(long, value_enum)]
     pub(crate) sandbox: Option<SandboxFlag>,
     /// Stop after this many model responses.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = turns)]
     pub(crate) max_turns: Option<NonZeroU32>,
     /// Stop before the next request once this many tokens were used.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = tokens)]
     pub(crate) max_tokens_total: Option<NonZeroU64>,
     /// Stop before the next request once this much was spent.
-    #[arg(long, value_name = "USD", value_parser = positive)]
+    #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = positive)]
     pub(crate) max_cost: Option<f64>,
     /// Send no request that fills more than this share of the context window.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = share)]
     pub(crate) compact_floor: Option<f32>,
     /// Offer only these tools.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = trimmed)]
     pub(crate) tools: Option<Vec<String>>,
     /// Use this file's text in place of the built-in system prompt.
     #[arg(long, value_name = "FILE")]
@@ -268,8 +269,12 @@ pub(crate) struct DoctorArgs {
     pub(crate) place: PlaceFlags,
 }
 
-/// A command line that cannot be followed; for stderr, exit code 2.
-pub(crate) struct Usage(pub(crate) String);
+/// A command line that cannot be followed, exit code 2: what is wrong, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) message: String,
+    pub(crate) hint: String,
+}
 
 /// Whether the command line asks for events on stdout, even if the rest of it cannot be followed.
 pub(crate) fn wants_json(args: impl IntoIterator<Item = OsString>) -> bool {
@@ -300,11 +305,79 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Parsed, 
 }
 
 fn parsed<A: Parser>(args: Vec<OsString>, command: fn(A) -> Command) -> Result<Parsed, Usage> {
-    match A::try_parse_from(args) {
+    match A::try_parse_from(&args) {
         Ok(args) => Ok(Parsed::Run(Box::new(command(args)))),
-        Err(error) if error.use_stderr() => Err(Usage(error.render().to_string())),
+        Err(error) if error.use_stderr() => Err(usage(&error, &args)),
         Err(error) => Ok(Parsed::Say(error.render().to_string())),
     }
+}
+
+/// What is wrong with a command line, in one line where the parser has several.
+fn usage(error: &clap::Error, args: &[OsString]) -> Usage {
+    const HELP: &str = "See codey --help.";
+    let words = |kind| error.get(kind).map(context_words).unwrap_or_default();
+    let (wrong, value) = (words(ContextKind::InvalidArg), words(ContextKind::InvalidValue));
+    let flag = wrong.split(' ').next().unwrap_or_default();
+    let (message, hint) = match error.kind() {
+        ErrorKind::UnknownArgument if wrong.starts_with('-') => {
+            let meant = words(ContextKind::SuggestedArg);
+            let meant = if meant.is_empty() { String::new() } else { format!("Did you mean {meant}? ") };
+            (
+                format!("there is no flag {wrong}"),
+                format!("{meant}{HELP} A prompt that begins with a dash comes after --."),
+            )
+        }
+        ErrorKind::UnknownArgument => {
+            (format!("{wrong:?} is one word too many"), "Put a prompt of several words in quotes.".to_owned())
+        }
+        ErrorKind::InvalidValue if value.is_empty() => (format!("{flag} needs a value"), HELP.to_owned()),
+        ErrorKind::InvalidValue => {
+            (format!("{flag} cannot be {value:?}"), format!("It can be {}.", words(ContextKind::ValidValue)))
+        }
+        ErrorKind::ValueValidation => {
+            let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+            (format!("{flag} cannot be {value:?}: {reason}"), HELP.to_owned())
+        }
+        ErrorKind::InvalidUtf8 => {
+            let word = undecodable(args).to_string_lossy().into_owned();
+            (
+                format!("{word:?} is not valid UTF-8"),
+                "Only paths may hold other bytes; a prompt can come on stdin.".to_owned(),
+            )
+        }
+        ErrorKind::ArgumentConflict => {
+            let other = words(ContextKind::PriorArg);
+            let other = other.split(' ').next().unwrap_or_default();
+            if other.is_empty() || other == flag {
+                (format!("{flag} is given twice"), "Leave one of them out.".to_owned())
+            } else {
+                (format!("{flag} and {other} exclude each other"), "Leave one of them out.".to_owned())
+            }
+        }
+        ErrorKind::MissingRequiredArgument => (format!("{wrong} is missing"), HELP.to_owned()),
+        // Kinds that this command line has no use for.
+        _ => {
+            let text = error.render().to_string();
+            let first = text.lines().next().unwrap_or_default();
+            (first.trim_start_matches("error: ").to_owned(), HELP.to_owned())
+        }
+    };
+    Usage { message, hint }
+}
+
+fn context_words(value: &ContextValue) -> String {
+    match value {
+        ContextValue::String(word) => word.clone(),
+        ContextValue::Strings(words) => words.join(", "),
+        _ => String::new(),
+    }
+}
+
+/// The word that is no text though it should be; a path may be any bytes.
+fn undecodable(args: &[OsString]) -> OsString {
+    let is_path = |index: usize| ["--cwd", "--system", "--keep"].iter().any(|flag| args[index - 1] == *flag);
+    let found = (1..args.len()).find(|index| args[*index].to_str().is_none() && !is_path(*index));
+    found.map(|index| args[index].clone()).unwrap_or_default()
 }
 
 /// Where the subcommand word stands.
@@ -336,6 +409,26 @@ fn subcommand_place(args: &[OsString]) -> Option<usize> {
         }
     }
     None
+}
+
+/// A name is sent and shown as it is.
+fn name(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        return Err("expected a name".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn trimmed(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.trim().to_owned())
+}
+
+fn turns(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u32::MAX))
+}
+
+fn tokens(text: &str) -> Result<NonZeroU64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 1 to {}", u64::MAX))
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -373,7 +466,7 @@ mod tests {
                 Command::Doctor(_) => "doctor".to_owned(),
             },
             Ok(Parsed::Say(text)) => text,
-            Err(Usage(text)) => text.lines().next().unwrap_or_default().to_owned(),
+            Err(usage) => format!("{}. {}", usage.message, usage.hint),
         };
         assert_eq!(found.trim_end(), expected, "{line}");
     }
@@ -386,7 +479,10 @@ mod tests {
         check("demo --keep demo", "demo Some(\"demo\")");
         check("--cwd /x sessions", "sessions /x");
         check("--cwd sessions fix", "prompt fix print=false mode=Text");
-        check("--model=demo models", "error: unexpected argument '--model' found");
+        check(
+            "--model=demo models",
+            "there is no flag --model. See codey --help. A prompt that begins with a dash comes after --.",
+        );
         check("resume abc go", "resume abc go");
     }
 
@@ -402,7 +498,7 @@ mod tests {
     fn limits_that_are_no_limits_are_refused() {
         for flag in ["--max-turns 0", "--max-tokens-total 0", "--max-cost 0", "--max-cost -1", "--max-turns x"] {
             let args = format!("codey -p x {flag}");
-            assert!(matches!(parse(args.split(' ').map(OsString::from)), Err(Usage(_))), "{flag}");
+            assert!(parse(args.split(' ').map(OsString::from)).is_err(), "{flag}");
         }
     }
 

@@ -1,11 +1,13 @@
 //! The log: JSON lines in a file, never on stdout. The file is opened by the first line.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::Level;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -17,7 +19,7 @@ const KEPT_FILES: usize = 7;
 /// Starts logging into `folder`; `verbose` as given on the command line. `CODEY_LOG` sets the level otherwise.
 pub(crate) fn start(folder: Option<&Path>, verbose: u8) {
     let level = match verbose {
-        0 => std::env::var("CODEY_LOG").unwrap_or_else(|_| "warn".to_owned()),
+        0 => std::env::var("CODEY_LOG").ok().filter(|level| is_level(level.as_ref())).unwrap_or("warn".to_owned()),
         1 => "debug".to_owned(),
         _ => "trace".to_owned(),
     };
@@ -35,11 +37,16 @@ pub(crate) fn start(folder: Option<&Path>, verbose: u8) {
             .without_time()
             .with_ansi(false)
             .with_writer(writer)
-            .with_filter(tracing_subscriber::filter::LevelFilter::from_level(Level::WARN))
+            .with_filter(LevelFilter::from_level(Level::WARN))
     });
     let filter = filter.unwrap_or_else(|_| EnvFilter::new("warn"));
     // Fails only if a logger is set already, which the first caller's log shows.
     let _ = tracing_subscriber::registry().with(filter).with(file).with(mirror).try_init();
+}
+
+/// Whether `CODEY_LOG` names a level; an empty one is none at all.
+pub(crate) fn is_level(text: &OsStr) -> bool {
+    text.to_str().is_some_and(|text| !text.is_empty() && text.parse::<LevelFilter>().is_ok())
 }
 
 /// Opens the log file at the first line.

@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP end the run; a second one within two seconds leaves at once.
+//! SIGINT, SIGTERM and SIGHUP end the run; a second one within two seconds leaves at once. SIGXFSZ does nothing.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -12,15 +12,22 @@ const INTERRUPTED: i32 = 3;
 /// Source: contract section 1, exit codes.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
-/// Cancels the returned token at the first signal. Watches until the process ends.
+/// Cancels the returned token at the first signal. Watches until the process ends, in a thread of its own: whatever else
+/// is stuck, say in a write to a disk that does not answer, the second signal is obeyed.
 pub(crate) fn stop_token() -> std::io::Result<CancellationToken> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let entered = runtime.enter();
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let mut hangup = listen(SignalKind::hangup())?;
+    // The handler stays, and with it a file that reaches the limit on file sizes is a failed write, which is said and
+    // survived; without it the signal would end the process in the middle of it. Commands do not inherit it.
+    drop(listen(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32))?);
     let stop = CancellationToken::new();
     let token = stop.clone();
+    drop(entered);
     // Lives as long as the process, which ends by `exit`: nothing is left to await it.
-    drop(tokio::spawn(async move {
+    let watch = async move {
         let mut last: Option<Instant> = None;
         loop {
             any(&mut interrupt, &mut terminate, &mut hangup).await;
@@ -32,7 +39,8 @@ pub(crate) fn stop_token() -> std::io::Result<CancellationToken> {
             last = Some(Instant::now());
             token.cancel();
         }
-    }));
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(watch))?;
     Ok(stop)
 }
 

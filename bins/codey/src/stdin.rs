@@ -51,7 +51,7 @@ pub(crate) fn prompt(argument: Option<String>) -> Result<Prompt, String> {
             piped
         }
     };
-    let piped = piped.map(|bytes| decode(bytes, &mut warnings)).filter(|text| !text.trim().is_empty());
+    let piped = piped.map(|bytes| decode(bytes, &mut warnings)).transpose()?.filter(|text| !text.trim().is_empty());
     let text = match (argument, piped) {
         (Some(argument), Some(piped)) => format!("{argument}\n\n{piped}"),
         (Some(text), None) | (None, Some(text)) => text,
@@ -118,10 +118,14 @@ fn read_unless_silent() -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-fn decode(bytes: Vec<u8>, warnings: &mut Vec<String>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| {
+/// Text with a byte or two that cannot be read is still text; what holds NUL (a program, UTF-16) is not.
+fn decode(bytes: Vec<u8>, warnings: &mut Vec<String>) -> Result<String, String> {
+    if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
+        return Err(format!("stdin is no text: byte {at} is NUL; name a file in the prompt instead"));
+    }
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
         let at = error.utf8_error().valid_up_to();
         warnings.push(format!("stdin is not valid UTF-8 (from byte {at}); what cannot be read is shown as \u{FFFD}"));
         String::from_utf8_lossy(error.as_bytes()).into_owned()
-    })
+    }))
 }

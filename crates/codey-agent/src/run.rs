@@ -329,7 +329,13 @@ impl Agent {
 }
 
 fn session_failed(error: SessionError) -> RunError {
-    let hint = "Free space or fix the folder's permissions and resume; --no-session works without a file.";
+    // The system did not refuse: the file was deleted or shortened under our hands.
+    let is_gone = matches!(&error, SessionError::Write { source, .. } if source.kind() == std::io::ErrorKind::Other);
+    let hint = if is_gone {
+        "Begin a new session; what was changed in the folder stays as it is."
+    } else {
+        "Free space or fix the folder's permissions and resume; --no-session works without a file."
+    };
     RunError::new(FailCode::Session, error.to_string(), hint)
 }
 

@@ -1,6 +1,6 @@
 //! The host that front ends talk to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -20,8 +20,29 @@ use crate::{endpoint, spawn};
 pub struct AppOptions {
     /// Environment variables.
     pub variables: HashMap<String, String>,
+    /// Names of the variables whose value is no text. One that is needed is refused instead of taken for unset.
+    pub undecodable: HashSet<String>,
     /// The user's `codey` configuration folder, if there is a home for one.
     pub config_folder: Option<PathBuf>,
+}
+
+impl AppOptions {
+    /// The value of a variable; an empty one counts as unset.
+    ///
+    /// # Errors
+    /// The value is no text.
+    pub(crate) fn variable(&self, name: &str) -> Result<Option<&String>, StartError> {
+        if self.undecodable.contains(name) {
+            let message = format!("the value of {name} is not valid UTF-8");
+            return Err(StartError::config(message, "Set it anew, or unset it."));
+        }
+        Ok(self.variables.get(name).filter(|value| !value.is_empty()))
+    }
+
+    /// Whether a variable has any value, even one that cannot be used.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.undecodable.contains(name) || self.variables.get(name).is_some_and(|value| !value.is_empty())
+    }
 }
 
 /// The one implementation of [`Host`].
@@ -142,7 +163,7 @@ impl Host for App {
         });
         checks.extend(warnings);
         checks.push(match endpoint::choose(&self.options, &found, &ModelRef::default(), None).await {
-            Ok(choice) => ok("model", format!("{} at {}", choice.model.id, choice.options.base_url)),
+            Ok(choice) => ok("model", format!("{} at {}", choice.model.id, choice.options.shown_url())),
             Err(error) => failed("model", &error),
         });
         let message = "bash is not confined: this version has no sandbox".to_owned();

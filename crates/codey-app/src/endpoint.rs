@@ -6,12 +6,16 @@ use std::time::Duration;
 use codey_config::{Access, Layer, load};
 use codey_llm::{Effort, ModelInfo};
 use codey_protocol::{ModelRef, StartError};
-use codey_providers::{Api, BuiltinEndpoint, EndpointOptions, builtin_endpoints, connect, list_models, model_info};
+use codey_providers::{
+    Api, BuiltinEndpoint, EndpointOptions, builtin_endpoints, check_base_url, check_key, connect, list_models,
+    model_info,
+};
 use secrecy::SecretString;
 use serde::Deserialize;
 
 use crate::app::AppOptions;
-use crate::settings::{EndpointSettings, Found, KeySource, config_error};
+use crate::place::plain;
+use crate::settings::{EndpointSettings, Found, KeySource, config_error, is_name};
 
 /// Ports of local model servers. Source: contract section 1.
 const LOCAL_PORTS: [u16; 4] = [11434, 1234, 8080, 8000];
@@ -54,13 +58,17 @@ pub(crate) struct Selection {
 /// Nothing can be asked, or what was asked for is unknown: one line with the ways to go on.
 pub(crate) async fn select(options: &AppOptions, found: &Found, wanted: &ModelRef) -> Result<Selection, StartError> {
     let settings = found.settings();
-    let candidate = match (&wanted.endpoint, from_environment(options)?, &settings.model.endpoint) {
-        (Some(name), _, _) => named(options, &settings.endpoint, name)?,
-        (None, Some(candidate), _) => candidate,
-        (None, None, Some(name)) => named(options, &settings.endpoint, name)?,
-        (None, None, None) => unnamed(options, &settings.endpoint).await?,
+    // With a flag the environment is not looked at: what is wrong with it does not matter then.
+    let from_variables = if wanted.endpoint.is_none() { from_environment(options)? } else { None };
+    let candidate = match (from_variables, wanted.endpoint.as_ref().or(settings.model.endpoint.as_ref())) {
+        (Some(candidate), _) => candidate,
+        (None, Some(name)) => named(options, &settings.endpoint, name)?,
+        (None, None) => unnamed(options, &settings.endpoint).await?,
     };
-    let from_variable = options.variables.get("CODEY_MODEL").filter(|value| !value.is_empty()).cloned();
+    let from_variable = options.variable("CODEY_MODEL")?.cloned();
+    if from_variable.as_ref().is_some_and(|model| !is_name(model)) {
+        return Err(StartError::config("CODEY_MODEL is not the name of a model", "Set it to one, or unset it."));
+    }
     // Both are meant for the usual endpoint; another one that was named has its own.
     let is_usual = wanted.endpoint.is_none() || candidate.default_model.is_none();
     let usual = from_variable.or_else(|| settings.model.default.clone()).filter(|_| is_usual);
@@ -85,6 +93,11 @@ impl Selection {
     /// There is no key or no model: one line that names what to set.
     pub(crate) async fn complete(self, options: &AppOptions, effort: Option<Effort>) -> Result<Choice, StartError> {
         let Candidate { options: mut endpoint, key, context_window, notice, .. } = self.candidate;
+        // Now rather than at the first request: by then there would be a session without an answer.
+        endpoint.check().map_err(|reason| {
+            let hint = "Correct it in the configuration, or choose another endpoint with --endpoint.";
+            StartError::config(format!("endpoint `{}`: {reason}", endpoint.name), hint)
+        })?;
         endpoint.api_key = match key {
             Some(source) => fetch_key(options, &endpoint.name, &source).await?,
             None => None,
@@ -115,23 +128,28 @@ pub(crate) async fn choose(
 
 /// What `CODEY_BASE_URL` and its companions describe.
 fn from_environment(options: &AppOptions) -> Result<Option<Candidate>, StartError> {
-    let variable = |name: &str| options.variables.get(name).filter(|value| !value.is_empty());
-    let api = variable("CODEY_API").map(|name| {
+    let variable = |name: &str| options.variable(name);
+    let api = variable("CODEY_API")?.map(|name| {
         Api::from_name(name).ok_or_else(|| {
             StartError::config(format!("CODEY_API is {name:?}"), "Set it to anthropic or openai, or unset it.")
         })
     });
     let api = api.transpose()?;
     let built_in = |api: Api| builtin_endpoints().iter().find(|endpoint| endpoint.name == api.as_str());
-    let Some(base_url) = variable("CODEY_BASE_URL").cloned().or_else(|| Some(built_in(api?)?.base_url.clone())) else {
+    let elsewhere = variable("CODEY_BASE_URL")?;
+    if let Some(Err(reason)) = elsewhere.map(|url| check_base_url(url)) {
+        let hint = "Set it to the address of a model server, or unset it.";
+        return Err(StartError::config(format!("CODEY_BASE_URL {reason}"), hint));
+    }
+    let Some(base_url) = elsewhere.cloned().or_else(|| Some(built_in(api?)?.base_url.clone())) else {
         return Ok(None);
     };
     let api = api.unwrap_or(Api::OpenAi);
-    let key = variable("CODEY_API_KEY").map(|_| KeySource::Env("CODEY_API_KEY".to_owned()));
-    let at_home = variable("CODEY_BASE_URL").is_none();
+    let key = options.is_set("CODEY_API_KEY").then(|| KeySource::Env("CODEY_API_KEY".to_owned()));
+    let at_home = elsewhere.is_none();
     let key = key.or_else(|| {
         let names = &built_in(api).filter(|_| at_home)?.key_vars;
-        Some(KeySource::Env(names.iter().find(|name| variable(name).is_some()).or(names.first())?.clone()))
+        Some(KeySource::Env(names.iter().find(|name| options.is_set(name)).or(names.first())?.clone()))
     });
     let default_model = built_in(api).filter(|_| at_home).and_then(|endpoint| endpoint.default_model.clone());
     let options = EndpointOptions::new(FROM_ENVIRONMENT, api, base_url);
@@ -179,8 +197,7 @@ fn candidate(
 
 /// The variable that holds an endpoint's key, or the one that should.
 fn key_variable(options: &AppOptions, endpoint: &BuiltinEndpoint) -> Option<String> {
-    let set = |name: &&String| options.variables.get(*name).is_some_and(|value| !value.is_empty());
-    endpoint.key_vars.iter().find(set).or(endpoint.key_vars.first()).cloned()
+    endpoint.key_vars.iter().find(|name| options.is_set(name)).or(endpoint.key_vars.first()).cloned()
 }
 
 /// Without any name: the first configured endpoint, the first built-in one whose key is there, or a local server.
@@ -190,8 +207,8 @@ async fn unnamed(options: &AppOptions, configured: &[EndpointSettings]) -> Resul
     }
     let keys = stored_keys(options)?;
     let has_key = |endpoint: &&BuiltinEndpoint| {
-        let set = |name: &String| options.variables.get(name).is_some_and(|value| !value.is_empty());
-        endpoint.key_vars.iter().any(set) || (!endpoint.key_vars.is_empty() && keys.contains_key(&endpoint.name))
+        endpoint.key_vars.iter().any(|name| options.is_set(name))
+            || (!endpoint.key_vars.is_empty() && keys.contains_key(&endpoint.name))
     };
     if let Some(endpoint) = builtin_endpoints().iter().find(has_key) {
         return named(options, configured, &endpoint.name);
@@ -225,7 +242,7 @@ async fn only_model(endpoint: &EndpointOptions) -> Result<String, StartError> {
     models
         .into_iter()
         .next()
-        .ok_or_else(|| StartError::config(format!("no model is named, and {} lists none", endpoint.base_url), hint))
+        .ok_or_else(|| StartError::config(format!("no model is named, and {} lists none", endpoint.shown_url()), hint))
 }
 
 /// Keys that stand in `auth.toml`, by endpoint.
@@ -250,20 +267,30 @@ async fn fetch_key(
 ) -> Result<Option<SecretString>, StartError> {
     let key = match source {
         KeySource::None => return Ok(None),
-        KeySource::Env(name) => match options.variables.get(name).filter(|value| !value.trim().is_empty()) {
-            Some(value) => SecretString::from(value.trim()),
+        KeySource::Env(name) => match options.variable(name)?.map(|value| value.trim()).filter(|key| !key.is_empty()) {
+            Some(key) => sound_key(key, name)?,
             None => stored_keys(options)?.remove(endpoint).ok_or_else(|| {
                 StartError::config(
-                    format!("the endpoint {endpoint} needs a key, and {name} is not set"),
+                    format!("the endpoint {endpoint} needs a key, and {name} is not set or is blank"),
                     format!(
                         "Set {name}, choose another endpoint with --endpoint, or try codey demo, which needs none."
                     ),
                 )
             })?,
         },
-        KeySource::Command(command) => SecretString::from(key_from(command).await?),
+        KeySource::Command(command) => {
+            sound_key(&key_from(command).await?, &format!("what the key program {command:?} printed"))?
+        }
     };
     Ok(Some(key))
+}
+
+/// A key that can be sent; `origin` says where it is from.
+fn sound_key(key: &str, origin: &str) -> Result<SecretString, StartError> {
+    match check_key(key) {
+        Ok(()) => Ok(SecretString::from(key)),
+        Err(reason) => Err(StartError::config(format!("{origin} {reason}"), "Copy the key again, on one line.")),
+    }
 }
 
 /// The first line that a program prints.
@@ -284,7 +311,7 @@ async fn key_from(command: &str) -> Result<String, StartError> {
         .output();
     let output = tokio::time::timeout(KEY_PATIENCE, output).await;
     let output = output.map_err(|_| failed(format!("did not end within {} s", KEY_PATIENCE.as_secs())))?;
-    let output = output.map_err(|error| failed(format!("cannot be started: {error}")))?;
+    let output = output.map_err(|error| failed(format!("cannot be started: {}", plain(&error))))?;
     if !output.status.success() {
         return Err(failed(format!("failed ({})", output.status)));
     }
@@ -334,7 +361,8 @@ api_key = 'none'
         let file = folder.path().join("config.toml");
         std::fs::write(&file, config).unwrap();
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let options = AppOptions { variables, config_folder: Some(folder.path().to_path_buf()) };
+        let config_folder = Some(folder.path().to_path_buf());
+        let options = AppOptions { variables, config_folder, ..AppOptions::default() };
         let found = crate::settings::find(Some(&file), folder.path()).unwrap();
         let selection = select(&options, &found, &wanted).await.unwrap();
         let model = selection.model().map(str::to_owned);

@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for KeySource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         match text.split_once(':') {
-            Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
+            Some(("env", name)) if is_name(name) => Ok(Self::Env(name.to_owned())),
             Some(("cmd", program)) if !program.trim().is_empty() => Ok(Self::Command(program.to_owned())),
             _ if text == "none" => Ok(Self::None),
             // The text is not repeated: it may be the key itself.
@@ -235,19 +235,35 @@ fn rank(mode: PermissionMode) -> u8 {
     }
 }
 
+/// Whether a text can name something: it is sent and shown as it is.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.trim().is_empty() && !text.chars().any(char::is_control)
+}
+
 /// Rules that types cannot express.
 fn check(loaded: &Loaded<Settings>) -> Result<(), StartError> {
     let settings = &loaded.value;
     let wrong = |path: &str, message: &str| Err(config_error(&loaded.error_at(path, message, None)));
     for (index, endpoint) in settings.endpoint.iter().enumerate() {
         let path = format!("endpoint[{index}]");
-        if endpoint.name.is_empty() {
+        if !is_name(&endpoint.name) {
             return wrong(&path, "an endpoint needs a name");
         }
         let built_in = codey_providers::builtin_endpoints().iter().any(|one| one.name == endpoint.name);
         if !built_in && endpoint.base_url.is_none() {
             return wrong(&path, "an endpoint that is not built in needs base_url");
         }
+        if let Some(Err(reason)) = endpoint.base_url.as_deref().map(codey_providers::check_base_url) {
+            return wrong(&format!("{path}.base_url"), &format!("it {reason}"));
+        }
+        for (name, value) in &endpoint.headers {
+            if let Err(reason) = codey_providers::check_header(name, value) {
+                return wrong(&format!("{path}.headers"), &reason);
+            }
+        }
+    }
+    if settings.model.default.as_deref().is_some_and(|model| !is_name(model)) {
+        return wrong("model.default", "expected the name of a model");
     }
     if settings.context.compact_floor.is_some_and(|floor| !(floor > 0.0 && floor <= 1.0)) {
         return wrong("context.compact_floor", "expected a share between 0 and 1");

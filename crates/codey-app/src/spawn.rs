@@ -12,14 +12,14 @@ use codey_protocol::{
     Handle, Limits, ModelRef, RelPath, RunError, SandboxPolicy, SandboxStatus, SessionChoice, SpawnRequest, StartError,
 };
 use codey_session::{Session, SessionError, SessionStart};
-use codey_tools::{ToolSet, Workspace, WorkspaceOptions, builtin_tools, default_deny_paths};
+use codey_tools::{ToolSet, Workspace, WorkspaceError, WorkspaceOptions, builtin_tools, default_deny_paths};
 use nix::unistd::{AccessFlags, access};
 
 use crate::app::App;
 use crate::endpoint::{choose, key_variables, open};
-use crate::place::Location;
+use crate::place::{Location, plain};
 use crate::recorder::Recorder;
-use crate::settings::Found;
+use crate::settings::{Found, config_error};
 
 /// Context files that are looked for. Source: contract section 2.
 const CONTEXT_FILES: [&str; 2] = ["AGENTS.md", "REPOMAP.md"];
@@ -36,6 +36,7 @@ pub(crate) async fn spawn(app: &App, request: SpawnRequest) -> Result<Handle, St
     // What plays a script (demo, replay) must not depend on the person's own settings.
     let found = if request.provider.is_some() { Found::nothing()? } else { app.settings(&location.root)? };
     refuse_what_is_not_there(&request)?;
+    let workspace = workspace(&location, &found)?;
     let limits = limits(&found, request.limits);
     let chosen = request.model.clone().unwrap_or_default();
     let (binding, notice) = bind(app, &found, &chosen, request.effort, request.provider.clone()).await?;
@@ -53,7 +54,6 @@ pub(crate) async fn spawn(app: &App, request: SpawnRequest) -> Result<Handle, St
     if stored {
         writable(&location)?;
     }
-    let workspace = workspace(&location, &found)?;
     let tools = chosen_tools(request.tools.as_deref())?;
     let (system, context_warnings) =
         system_options(&location, &found, &workspace, &tools, request.system.clone(), request.append_system.clone());
@@ -172,7 +172,19 @@ pub(crate) fn workspace(location: &Location, found: &Found) -> Result<Workspace,
         deny_paths,
         hidden_env: key_variables(found),
     };
-    Workspace::open(options).map_err(|error| StartError::config(error.to_string(), ""))
+    Workspace::open(options).map_err(|error| match &error {
+        WorkspaceError::Root { path, source } => StartError::config(
+            format!("cannot work in {}: {}", path.display(), plain(source)),
+            "Change its permissions, or name another folder with --cwd.",
+        ),
+        WorkspaceError::DenyGlob { source } => {
+            // The built-in globs are sound, so it is one that somebody wrote; it is compiled with a beginning of its own.
+            let is_it = |glob: &String| source.glob().is_some_and(|compiled| compiled.ends_with(glob.as_str()));
+            let index = permissions.deny_paths.iter().position(is_it).unwrap_or_default();
+            let path = format!("permissions.deny_paths[{index}]");
+            config_error(&found.loaded.error_at(&path, format!("this glob cannot be read: {}", source.kind()), None))
+        }
+    })
 }
 
 /// The built-in tools, or those of them that were asked for, in their fixed order.
@@ -283,6 +295,7 @@ pub(crate) fn writable(location: &Location) -> Result<(), StartError> {
     }
     // Asked of the system and not tried: nothing is written before the first prompt.
     match folders.iter().find(|folder| folder.exists()) {
+        Some(folder) if !folder.is_dir() => Err(not_writable(folder, "it is no folder")),
         Some(folder) => {
             access(folder, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|error| not_writable(folder, error.desc()))
         }
@@ -307,10 +320,21 @@ pub(crate) fn session_error(error: SessionError) -> StartError {
         SessionError::Newer { .. } => "Update Codey.".to_owned(),
         SessionError::Damaged { .. } => "Start a new session; the file is left as it is.".to_owned(),
         SessionError::UnknownNode { .. } => "Take a node id from the session's message events.".to_owned(),
-        SessionError::Read { .. } => "Fix the permissions, or use --no-session.".to_owned(),
-        SessionError::Write { .. } => {
-            "Free space or fix the permissions, or use --no-session to work without a session file.".to_owned()
-        }
+        SessionError::Read { source, .. } | SessionError::Write { source, .. } => storage_hint(source).to_owned(),
     };
     StartError::config(error.to_string(), hint)
+}
+
+/// What to do about a session file that the disk does not give or take.
+fn storage_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "Free space, or use --no-session to work without a session file."
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "Fix the permissions, or use --no-session to work without a session file."
+        }
+        // A folder, a link, a pipe: nothing that Codey made.
+        _ => "Move what is there out of the way, or use --no-session to work without a session file.",
+    }
 }

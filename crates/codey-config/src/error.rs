@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::source::Origin;
 
+/// Most of a name or value that a message repeats, in characters.
+const LONGEST_QUOTE: usize = 100;
+
 /// Says what is wrong with a setting, where it was written, and what to do about it.
 ///
 /// `Display` is one line without the hint, `FILE:LINE:COLUMN: KEY: MESSAGE`; parts that are not known are left out.
@@ -59,7 +62,7 @@ impl fmt::Display for ConfigError {
             Origin::Env(_) | Origin::Flag(_) => false,
         };
         if wrote_key {
-            write!(f, ": {}", self.key)?;
+            write!(f, ": {}", shortened(&self.key))?;
         }
         write!(f, ": {}", self.message)
     }
@@ -79,6 +82,14 @@ pub(crate) fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+/// The beginning of a name or value: what is allowed instead must stay in sight.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]

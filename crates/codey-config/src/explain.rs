@@ -1,5 +1,7 @@
 //! Turns serde's messages into words for people who never saw the Rust types, and finds the name that was meant.
 
+use crate::error::shortened;
+
 /// What to tell the user about a value that does not fit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Explanation {
@@ -25,7 +27,7 @@ pub(crate) fn explain(message: &str, quote: bool) -> Explanation {
     }
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         let (name, allowed) = names(rest);
-        let shown = if quote { format!("unknown value `{name}`") } else { "unknown value".to_owned() };
+        let shown = if quote { format!("unknown value `{}`", shortened(name)) } else { "unknown value".to_owned() };
         let message = format!("{shown}, allowed: {}", quoted(&allowed));
         return Explanation { message, hint: suggestion(name, &allowed), at_key: false };
     }
@@ -37,8 +39,11 @@ pub(crate) fn explain(message: &str, quote: bool) -> Explanation {
     }
     let mismatch = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, expected)) = mismatch.and_then(|rest| rest.rsplit_once(", expected ")) {
-        let found =
-            if quote { words_for(found) } else { words_for(found.split([' ', '`', '"']).next().unwrap_or(found)) };
+        let found = if quote {
+            shortened(&words_for(found))
+        } else {
+            words_for(found.split([' ', '`', '"']).next().unwrap_or(found))
+        };
         return plain(format!("expected {}, found {found}", words_for(expected)));
     }
     plain(message.to_owned())
@@ -143,6 +148,18 @@ mod tests {
             "unknown value `hihg`, allowed: `low`, `medium`, `high`",
             Some("did you mean `high`?"),
         );
+    }
+
+    #[test]
+    fn a_long_value_does_not_hide_what_is_allowed() {
+        let (long, cut) = ("x".repeat(9_000), "x".repeat(100));
+        let message = |serde: String| explain(&serde, true).message;
+        assert_eq!(
+            message(format!("unknown variant `{long}`, expected `low`")),
+            format!("unknown value `{cut}…`, allowed: `low`")
+        );
+        let found = message(format!("invalid type: string \"{long}\", expected a map"));
+        assert!(found.starts_with("expected a table, found string \"xx") && found.len() < 200, "{found}");
     }
 
     #[test]

@@ -99,7 +99,9 @@ fn unreadable(origin: Origin, error: &io::Error) -> ConfigError {
         io::ErrorKind::PermissionDenied => {
             ("permission denied".to_owned(), "check the permissions of the file and of its folders")
         }
-        io::ErrorKind::NotADirectory => ("a folder of its path is a file".to_owned(), "rename or remove that file"),
+        io::ErrorKind::NotADirectory => {
+            ("a folder of its path is a file".to_owned(), "correct the path, or move that file out of the way")
+        }
         _ => (error.to_string(), "check the file and its folders"),
     };
     ConfigError::whole(origin, format!("cannot be read: {reason}"), Some(hint.to_owned()))

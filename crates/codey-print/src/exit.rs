@@ -2,6 +2,8 @@
 
 use codey_protocol::{FailCode, Limit, RunOutcome};
 
+use crate::line;
+
 /// Exit code when the reader of stdout went away: what a shell reports for a program that SIGPIPE ended.
 pub const STDOUT_CLOSED: u8 = 141;
 
@@ -13,6 +15,20 @@ pub fn exit_code(outcome: &RunOutcome) -> u8 {
         RunOutcome::Failed { .. } => 1,
         RunOutcome::Interrupted {} => 3,
         RunOutcome::LimitReached { .. } => 4,
+    }
+}
+
+/// The outcome with its texts as they may be shown. They quote servers, files and the system, so this is what every
+/// outcome passes before it is printed in either mode.
+pub(crate) fn presentable(outcome: RunOutcome) -> RunOutcome {
+    match outcome {
+        RunOutcome::Failed { code, message, hint } => {
+            RunOutcome::Failed { code, message: line::message_line(&message), hint: line::message_line(&hint) }
+        }
+        RunOutcome::Completed {}
+        | RunOutcome::Interrupted {}
+        | RunOutcome::LimitReached { .. }
+        | RunOutcome::NeedsApproval { .. } => outcome,
     }
 }
 

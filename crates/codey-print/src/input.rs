@@ -1,5 +1,8 @@
 //! `--input json`: the person's side as NDJSON on stdin.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use codey_llm::{Block, CallId};
 use codey_protocol::{Decision, Input};
 use serde::Deserialize;
@@ -9,8 +12,12 @@ use tokio::sync::mpsc::{Sender, UnboundedSender};
 /// Longest line that is read; more is a mistake of the sender. Source: contract section 1, the bound of piped prompts.
 const LINE_BYTES: usize = 10 * 1024 * 1024;
 
+/// What a line looks like, for error texts.
+pub(crate) const PROMPT_LINE: &str = r#"{"type":"prompt","text":"…"}"#;
+
 /// A line of `--input json`.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum InputLine {
     /// Starts a run, or waits for the running one.
@@ -45,6 +52,7 @@ pub(crate) enum InputLine {
 
 /// The word for an answer.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DecisionWord {
     /// Yes, this time.
@@ -55,6 +63,16 @@ pub(crate) enum DecisionWord {
     AlwaysTool,
     /// No.
     Reject,
+}
+
+impl InputLine {
+    /// Whether it becomes a run of its own; the agent leaves out what says nothing.
+    fn is_prompt(&self) -> bool {
+        match self {
+            Self::Prompt { text } => !text.trim().is_empty(),
+            Self::Steer { .. } | Self::Resolve { .. } | Self::Interrupt {} | Self::Compact { .. } => false,
+        }
+    }
 }
 
 impl From<InputLine> for Input {
@@ -78,11 +96,12 @@ impl From<InputLine> for Input {
 }
 
 /// Sends each line of `reader` as an input until the reader or the agent ends. What is no input goes to `complaints`,
-/// one text a line. Cancelled by drop.
+/// one text a line; `prompts` counts those that the agent has to answer. Cancelled by drop.
 pub(crate) async fn forward_lines(
     mut reader: impl AsyncBufRead + Unpin,
     inputs: UnboundedSender<Input>,
     complaints: Sender<String>,
+    prompts: Arc<AtomicU64>,
 ) {
     let mut number = 0u64;
     loop {
@@ -92,11 +111,17 @@ pub(crate) async fn forward_lines(
             Ok(Some(Err(TooLong))) => format!("input line {number} was ignored: it is longer than {LINE_BYTES} bytes"),
             Ok(Some(Ok(line))) if line.trim_ascii().is_empty() => continue,
             Ok(Some(Ok(line))) => match serde_json::from_slice::<InputLine>(&line) {
-                Ok(line) => match inputs.send(line.into()) {
-                    Ok(()) => continue,
-                    Err(_) => return,
-                },
-                Err(error) => format!("input line {number} was ignored: {error}"),
+                Ok(line) => {
+                    let asks = u64::from(line.is_prompt());
+                    // Before it is sent: the agent may fail as soon as it has it.
+                    prompts.fetch_add(asks, Ordering::Relaxed);
+                    if inputs.send(line.into()).is_ok() {
+                        continue;
+                    }
+                    prompts.fetch_sub(asks, Ordering::Relaxed);
+                    return;
+                }
+                Err(error) => format!("input line {number} was ignored: {}", reason(&error)),
             },
             Err(error) => {
                 // The reader cannot be trusted further; the end of input is what is left.
@@ -108,6 +133,14 @@ pub(crate) async fn forward_lines(
             return;
         }
     }
+}
+
+/// What is wrong with a line; its own number is known already.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let what = text.strip_suffix(&place).unwrap_or(&text);
+    format!("{what} (column {}); a line is one object, such as {PROMPT_LINE}", error.column())
 }
 
 /// The next line without its end; `Err` inside for one that is too long, which is read to its end but not kept.

@@ -4,9 +4,14 @@
 
 mod exit;
 mod input;
+mod line;
 mod output;
 mod print;
 mod text;
 
+#[cfg(test)]
+mod schema;
+
 pub use exit::{STDOUT_CLOSED, exit_code};
-pub use print::{Mode, PrintOptions, print, start_failed, start_interrupted};
+pub use line::{message_line, one_line};
+pub use print::{Mode, PrintOptions, complain, print, start_failed, start_interrupted};

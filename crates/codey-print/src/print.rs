@@ -1,24 +1,32 @@
 //! The consumer: events in, lines out, an exit code at the end.
 
 use std::io::{IsTerminal as _, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use codey_llm::{Block, Usage};
 use codey_protocol::{Event, FailCode, Handle, Input, RunOutcome, StartError};
 use serde::Serialize;
+use tokio::io::AsyncBufRead;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::{STDOUT_CLOSED, exit_code, explanation};
-use crate::input::forward_lines;
+use crate::exit::{STDOUT_CLOSED, exit_code, explanation, presentable};
+use crate::input::{PROMPT_LINE, forward_lines};
+use crate::line;
 use crate::output::{Chunk, Output, Written};
-use crate::text::{TextOptions, TextView, one_line};
+use crate::text::{TextOptions, TextView};
 
 /// Events that are turned into one write.
 const EVENTS_A_WRITE: usize = 128;
 /// How long the agent may take to end its run after it was told to, before the process goes anyway.
 const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Warnings about inputs that were left out: what print itself could not read, and what the agent finds empty.
+const BAD_INPUT: &str = "bad_input";
+const EMPTY_INPUT: &str = "empty_message";
 
 /// What stdout carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,67 +54,96 @@ pub struct PrintOptions {
 
 /// `run_end` as print writes it.
 #[derive(Serialize)]
-struct WithExitCode<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct WithExitCode<'a> {
     #[serde(flatten)]
     event: &'a Event,
+    /// What the process ends with if this is its last run.
     exit_code: u8,
 }
 
 /// Prints the agent behind `handle` until it ends. Returns the exit code.
 pub async fn print(handle: Handle, options: PrintOptions) -> u8 {
+    let stderr_is_terminal = std::io::stderr().is_terminal();
+    let view = TextView::new(TextOptions {
+        quiet: options.quiet,
+        stdout_is_terminal: std::io::stdout().is_terminal(),
+        stderr_is_terminal,
+        colour: stderr_is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    });
+    let output = Output::new(std::io::stdout(), std::io::stderr(), options.stop.clone());
+    let printer = Printer::new(options.mode, view, output);
+    let lines = options.input_json.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
+    follow(handle, options, lines, printer).await
+}
+
+/// Feeds the agent from `lines` and the printer from the agent.
+async fn follow(
+    handle: Handle,
+    options: PrintOptions,
+    lines: Option<impl AsyncBufRead + Unpin + Send + 'static>,
+    mut printer: Printer,
+) -> u8 {
     let Handle { inputs, mut events, cancel } = handle;
     let (complain, mut complaints) = channel(1);
-    let prompted = options.prompt.is_some();
+    // Prompts that were handed over: each is to become a run.
+    let prompts = Arc::new(AtomicU64::new(0));
     if let Some(prompt) = options.prompt {
+        prompts.store(1, Ordering::Relaxed);
         // A closed channel means that the agent is gone, which the event loop reports.
         let _ = inputs.send(Input::Prompt(vec![Block::text(prompt)]));
     }
     // Held and aborted below: stdin may stay silent for ever.
-    let forwarder = options.input_json.then(|| {
-        let stdin = tokio::io::BufReader::new(tokio::io::stdin());
-        tokio::spawn(forward_lines(stdin, inputs.clone(), complain))
-    });
+    let forwarder =
+        lines.map(|lines| tokio::spawn(forward_lines(lines, inputs.clone(), complain, Arc::clone(&prompts))));
     drop(inputs);
-    let mut printer = Printer::new(options.mode, options.quiet, options.stop.clone());
     let mut late = None;
+    let mut has_begun = false;
     loop {
-        tokio::select! {
+        let more = tokio::select! {
             biased;
             () = options.stop.cancelled(), if late.is_none() => {
                 cancel.cancel();
                 late = Some(Instant::now() + END_PATIENCE);
+                continue;
             }
             () = until(late) => break,
-            more = next_events(&mut events) => match more {
-                Some(more) => {
-                    if !printer.take(&more).await {
-                        cancel.cancel();
-                        late = late.or_else(|| Some(Instant::now() + END_PATIENCE));
-                    }
+            // Before the events, but for the first: a line that was left out stands before the run that a later line began.
+            Some(message) = complaints.recv(), if has_begun => {
+                let mut more = vec![bad_input(message)];
+                // Nonsense without end must not hold up the run.
+                while more.len() < EVENTS_A_WRITE && let Ok(event) = events.try_recv() {
+                    more.push(event);
                 }
+                more
+            }
+            more = next_events(&mut events, if has_begun { EVENTS_A_WRITE } else { 1 }) => match more {
+                Some(more) => more,
                 None => break,
             },
-            Some(message) = complaints.recv() => {
-                printer.take(&[bad_input(message)]).await;
-            }
+        };
+        has_begun = true;
+        if !printer.take(more).await {
+            cancel.cancel();
+            late = late.or_else(|| Some(Instant::now() + END_PATIENCE));
         }
     }
     while let Ok(message) = complaints.try_recv() {
-        printer.take(&[bad_input(message)]).await;
+        printer.take(vec![bad_input(message)]).await;
     }
     if let Some(forwarder) = forwarder {
         forwarder.abort();
     }
-    printer.finish(late.is_some(), prompted).await
+    printer.finish(late.is_some(), prompts.load(Ordering::Relaxed)).await
 }
 
 fn bad_input(message: String) -> Event {
-    Event::Warning { code: "bad_input".to_owned(), message }
+    Event::Warning { code: BAD_INPUT.to_owned(), message }
 }
 
-async fn next_events(events: &mut Receiver<Event>) -> Option<Vec<Event>> {
+async fn next_events(events: &mut Receiver<Event>, most: usize) -> Option<Vec<Event>> {
     let mut batch = Vec::new();
-    let count = events.recv_many(&mut batch, EVENTS_A_WRITE).await;
+    let count = events.recv_many(&mut batch, most).await;
     (count > 0).then_some(batch)
 }
 
@@ -128,8 +165,9 @@ pub fn start_interrupted(mode: Mode) -> u8 {
 }
 
 fn not_started(mode: Mode, outcome: RunOutcome) -> u8 {
+    let outcome = presentable(outcome);
     let code = exit_code(&outcome);
-    complain(&outcome, false);
+    explain(&outcome, false);
     if mode == Mode::Json {
         let event = run_end(outcome);
         let mut line = json_line(&event, code);
@@ -144,7 +182,8 @@ fn run_end(outcome: RunOutcome) -> Event {
     Event::RunEnd { outcome, turns: 0, usage: Usage::default(), cost_usd: None, text: String::new() }
 }
 
-fn json_line(event: &Event, code: u8) -> Vec<u8> {
+/// The line of an event; `code` goes into that of a `run_end`.
+pub(crate) fn json_line(event: &Event, code: u8) -> Vec<u8> {
     let written = match event {
         Event::RunEnd { .. } => serde_json::to_vec(&WithExitCode { event, exit_code: code }),
         other => serde_json::to_vec(other),
@@ -152,19 +191,24 @@ fn json_line(event: &Event, code: u8) -> Vec<u8> {
     written.expect("events hold only strings, numbers and JSON values")
 }
 
-/// `codey: MESSAGE. HINT` on stderr, in both modes and however quiet.
-fn complain(outcome: &RunOutcome, is_kept: bool) {
-    if let Some(line) = complaint(outcome, is_kept) {
-        write_stderr(&line);
-    }
+/// Writes `codey: MESSAGE. HINT` to stderr, on one line whatever the texts hold.
+pub fn complain(message: &str, hint: &str) {
+    write_stderr(&complaint(message, hint));
 }
 
-fn complaint(outcome: &RunOutcome, is_kept: bool) -> Option<String> {
-    let (message, hint) = explanation(outcome, is_kept)?;
-    let message = one_line(&message);
+/// Says on stderr why a run did not complete, in both modes and however quiet.
+fn explain(outcome: &RunOutcome, is_kept: bool) {
+    write_stderr(&explained(outcome, is_kept));
+}
+
+fn explained(outcome: &RunOutcome, is_kept: bool) -> String {
+    explanation(outcome, is_kept).map_or_else(String::new, |(message, hint)| complaint(&message, &hint))
+}
+
+fn complaint(message: &str, hint: &str) -> String {
+    let (message, hint) = (line::message_line(message), line::message_line(hint));
     let stop = if message.ends_with(['.', '!', '?']) { "" } else { "." };
-    let line = format!("codey: {message}{stop} {}", one_line(&hint));
-    Some(format!("{}\n", line.trim_end()))
+    format!("{}\n", format!("codey: {message}{stop} {hint}").trim_end())
 }
 
 fn write_stderr(text: &str) {
@@ -178,44 +222,33 @@ struct Printer {
     view: TextView,
     /// A run began and has not ended.
     running: bool,
+    /// Runs that began.
+    runs: u64,
+    /// An input was left out.
+    refused: bool,
     last: Option<RunOutcome>,
     open: bool,
 }
 
 impl Printer {
-    fn new(mode: Mode, quiet: bool, stop: CancellationToken) -> Self {
-        let stderr_is_terminal = std::io::stderr().is_terminal();
-        let view = TextView::new(TextOptions {
-            quiet,
-            stdout_is_terminal: std::io::stdout().is_terminal(),
-            stderr_is_terminal,
-            colour: stderr_is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        });
-        let output = Output::new(std::io::stdout(), std::io::stderr(), stop);
-        Self { mode, output, view, running: false, last: None, open: true }
+    fn new(mode: Mode, view: TextView, output: Output) -> Self {
+        Self { mode, output, view, running: false, runs: 0, refused: false, last: None, open: true }
     }
 
     /// Prints events; `false` when nobody reads any more.
-    async fn take(&mut self, events: &[Event]) -> bool {
+    async fn take(&mut self, events: Vec<Event>) -> bool {
         let mut out = Vec::new();
         for event in events {
-            match event {
-                Event::RunStart {} => self.running = true,
-                Event::RunEnd { outcome, .. } => {
-                    self.running = false;
-                    self.last = Some(outcome.clone());
-                }
-                _ => {}
-            }
-            let mut shown = self.view.show(event);
-            if let Event::RunEnd { outcome, .. } = event {
-                shown.stderr.push_str(&complaint(outcome, self.view.is_session_kept()).unwrap_or_default());
+            let event = self.note(event);
+            let mut shown = self.view.show(&event);
+            if let Event::RunEnd { outcome, .. } = &event {
+                shown.stderr.push_str(&explained(outcome, self.view.is_session_kept()));
             }
             match self.mode {
                 Mode::Text => out.extend_from_slice(shown.stdout.as_bytes()),
                 Mode::Json => {
                     let code = self.last.as_ref().map_or(0, exit_code);
-                    out.extend_from_slice(&json_line(event, code));
+                    out.extend_from_slice(&json_line(&event, code));
                     out.push(b'\n');
                 }
             }
@@ -228,6 +261,22 @@ impl Printer {
         self.open
     }
 
+    /// Keeps what the exit code depends on, and makes the event fit to be shown.
+    fn note(&mut self, event: Event) -> Event {
+        if let Event::RunStart {} = event {
+            self.running = true;
+            self.runs += 1;
+        }
+        if let Event::Warning { code, .. } = &event {
+            self.refused |= matches!(code.as_str(), BAD_INPUT | EMPTY_INPUT);
+        }
+        let Event::RunEnd { outcome, turns, usage, cost_usd, text } = event else { return event };
+        let outcome = presentable(outcome);
+        self.running = false;
+        self.last = Some(outcome.clone());
+        Event::RunEnd { outcome, turns, usage, cost_usd, text }
+    }
+
     async fn write(&mut self, chunk: Chunk) {
         let is_empty = match &chunk {
             Chunk::Stdout(bytes) => bytes.is_empty(),
@@ -238,26 +287,48 @@ impl Printer {
         }
     }
 
-    /// Waits for the reader and returns the exit code.
-    async fn finish(mut self, told_to_end: bool, prompted: bool) -> u8 {
-        if self.running || (self.last.is_none() && (told_to_end || prompted)) {
-            let outcome = if told_to_end { RunOutcome::Interrupted {} } else { crashed() };
-            self.take(&[run_end(outcome)]).await;
+    /// Waits for the reader and returns the exit code. `prompts` is how many runs there should have been.
+    async fn finish(mut self, told_to_end: bool, prompts: u64) -> u8 {
+        if let Some(outcome) = self.missing_end(told_to_end, prompts) {
+            self.take(vec![run_end(outcome)]).await;
         }
         let code = self.last.as_ref().map_or(0, exit_code);
         match self.output.finish().await {
             Written::All => code,
             // Who is stuck or gone has not read why it ended; who closed stdout knows.
             Written::GaveUp => {
-                self.last.iter().for_each(|outcome| complain(outcome, self.view.is_session_kept()));
+                self.last.iter().for_each(|outcome| explain(outcome, self.view.is_session_kept()));
                 code
             }
             Written::ReaderGone => STDOUT_CLOSED,
             Written::Failed(error) => {
-                write_stderr(&format!("codey: cannot write to stdout: {error}. Send it to another place.\n"));
+                complain(&format!("cannot write to stdout: {error}"), "Send it to another place.");
                 1
             }
         }
+    }
+
+    /// How it ended, where the agent did not say it.
+    fn missing_end(&self, told_to_end: bool, prompts: u64) -> Option<RunOutcome> {
+        let is_short = self.running || self.runs < prompts;
+        if told_to_end {
+            // Prompts that still waited need no end of their own after one that was interrupted.
+            let is_said = !self.running && matches!(self.last, Some(RunOutcome::Interrupted {}));
+            return ((is_short || self.last.is_none()) && !is_said).then_some(RunOutcome::Interrupted {});
+        }
+        if is_short {
+            return Some(crashed());
+        }
+        // A program that only looks in may leave again; one that wanted something must not take silence for success.
+        (self.runs == 0 && self.refused).then(nothing_asked)
+    }
+}
+
+fn nothing_asked() -> RunOutcome {
+    RunOutcome::Failed {
+        code: FailCode::Config,
+        message: "nothing was asked: no line of stdin was a prompt".to_owned(),
+        hint: format!("Send lines such as {PROMPT_LINE}."),
     }
 }
 
@@ -266,5 +337,128 @@ fn crashed() -> RunOutcome {
         code: FailCode::Internal,
         message: "the agent stopped because of a bug in Codey".to_owned(),
         hint: "The session is kept and --continue goes on; the log has the details.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, PoisonError};
+
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+
+    /// A stream that a test can look at.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Kept {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    /// Prints an agent that runs `runs` of its prompts and is then gone. Returns the exit code and both streams.
+    async fn printed(lines: &'static str, runs: usize, stop: CancellationToken) -> (u8, Vec<String>, String) {
+        let ((inputs, mut received), (events, receiver)) = (unbounded_channel(), channel(64));
+        let cancel = CancellationToken::new();
+        let handle = Handle { inputs, events: receiver, cancel: cancel.clone() };
+        let agent = async move {
+            let mut left = runs;
+            while let Some(input) = received.recv().await {
+                if left == 0 {
+                    break;
+                }
+                if matches!(input, Input::Prompt(_)) {
+                    left -= 1;
+                    events.send(Event::RunStart {}).await.unwrap();
+                    events.send(run_end(RunOutcome::Completed {})).await.unwrap();
+                }
+            }
+            if cancel.is_cancelled() {
+                events.send(run_end(RunOutcome::Interrupted {})).await.unwrap();
+            }
+        };
+        let (stdout, stderr) = (Kept::default(), Kept::default());
+        let plain = TextOptions { quiet: false, stdout_is_terminal: false, stderr_is_terminal: false, colour: false };
+        let output = Output::new(stdout.clone(), stderr.clone(), stop.clone());
+        let printer = Printer::new(Mode::Json, TextView::new(plain), output);
+        let options = PrintOptions { mode: Mode::Json, quiet: false, prompt: None, input_json: true, stop };
+        let (code, ()) = tokio::join!(follow(handle, options, Some(lines.as_bytes()), printer), agent);
+        (code, stdout.text().lines().map(str::to_owned).collect(), stderr.text())
+    }
+
+    const TWO: &str = "{\"type\":\"prompt\",\"text\":\"one\"}\n{\"type\":\"prompt\",\"text\":\"two\"}\n";
+
+    async fn check(lines: &'static str, runs: usize, code: u8, last: &str, complaint: &str) {
+        let (exit, stdout, stderr) = printed(lines, runs, CancellationToken::new()).await;
+        assert_eq!(exit, code, "{lines}: {stdout:?} {stderr}");
+        let end = stdout.last().map_or("", String::as_str);
+        assert!(end.contains(last) && stderr.contains(complaint), "{lines}: {stdout:?} {stderr}");
+    }
+
+    #[tokio::test]
+    async fn the_first_line_is_the_agents_however_early_a_bad_input_came() {
+        let lines = "{\"type\":\"nonsense\"}\n{\"type\":\"prompt\",\"text\":\"one\"}\n";
+        let (_, stdout, _) = printed(lines, 1, CancellationToken::new()).await;
+        assert!(stdout[0].contains("run_start") && stdout[1].contains("bad_input"), "{stdout:?}");
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_is_gone_before_a_queued_prompt_crashed() {
+        check(TWO, 2, 0, r#""kind":"completed""#, "").await;
+        check(TWO, 1, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
+        check(TWO, 0, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
+    }
+
+    #[tokio::test]
+    async fn only_lines_that_are_no_prompt_are_no_success() {
+        let asked = "codey: nothing was asked: no line of stdin was a prompt. Send lines such as ";
+        check("nonsense\n", 9, 2, r#""code":"config""#, asked).await;
+        check("{\"type\":\"fly\"}\n\n", 9, 2, r#""code":"config""#, asked).await;
+        check("", 9, 0, "", "").await;
+        check("\n{\"type\":\"interrupt\"}\n", 9, 0, "", "").await;
+        check("nonsense\n{\"type\":\"prompt\",\"text\":\"one\"}\n", 9, 0, r#""kind":"completed""#, "").await;
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_no_input_is_named_with_its_column() {
+        let line = r#"input line 2 was ignored: unknown variant `a\u{1b}`, expected one of"#;
+        let column = r#"(column 17); a line is one object, such as {"type":"prompt","text":"…"}"#;
+        let (_, _, stderr) = printed("\n{\"type\":\"a\\u001b\"}\n", 9, CancellationToken::new()).await;
+        assert!(stderr.contains(line) && stderr.contains(column), "{stderr}");
+    }
+
+    #[tokio::test]
+    async fn prompts_that_waited_when_it_was_told_to_end_are_an_interrupt() {
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let (code, stdout, _) = printed(TWO, 2, stop).await;
+        assert_eq!(code, 3, "{stdout:?}");
+        assert_eq!(stdout.iter().filter(|line| line.contains(r#""kind":"interrupted""#)).count(), 1, "{stdout:?}");
+    }
+
+    #[test]
+    fn what_a_server_said_cannot_break_the_line() {
+        let failed = |message: &str, hint: &str| RunOutcome::Failed {
+            code: FailCode::BadRequest,
+            message: message.to_owned(),
+            hint: hint.to_owned(),
+        };
+        let raw = ("a\nb: Is a directory (os error 21)", "h\u{1b}[2J");
+        let shown = ("a\\nb: Is a directory", "h\\u{1b}[2J");
+        assert_eq!(presentable(failed(raw.0, raw.1)), failed(shown.0, shown.1));
+        assert_eq!(complaint(raw.0, raw.1), format!("codey: {}. {}\n", shown.0, shown.1));
     }
 }

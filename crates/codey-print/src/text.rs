@@ -6,6 +6,11 @@ use std::fmt::Write as _;
 use codey_llm::{CallId, Usage};
 use codey_protocol::{ErrorCode, Event, ToolDisplay};
 
+use crate::line::{message_line, one_line, shortened};
+
+/// Most of a call's summary that is shown, in characters.
+const LONGEST_SUMMARY: usize = 200;
+
 /// Turns events into text. Pure: the caller writes it.
 #[derive(Debug)]
 pub(crate) struct TextView {
@@ -13,6 +18,8 @@ pub(crate) struct TextView {
     /// Summaries of calls that have not ended.
     open: HashMap<CallId, String>,
     session: Option<String>,
+    /// A run began, and with it the session's file.
+    began: bool,
     /// Whether the answer so far ends in the middle of a line.
     mid_line: bool,
 }
@@ -39,12 +46,12 @@ pub(crate) struct Shown {
 
 impl TextView {
     pub(crate) fn new(options: TextOptions) -> Self {
-        Self { options, open: HashMap::new(), session: None, mid_line: false }
+        Self { options, open: HashMap::new(), session: None, began: false, mid_line: false }
     }
 
     /// Whether the session can be gone on with later.
     pub(crate) fn is_session_kept(&self) -> bool {
-        self.session.is_some()
+        self.began && self.session.is_some()
     }
 
     /// What is to be shown of `event`.
@@ -52,11 +59,12 @@ impl TextView {
         let mut shown = Shown::default();
         match event {
             Event::SessionStart { session, .. } => self.session.clone_from(session),
+            Event::RunStart {} => self.began = true,
             Event::TextDelta { text } => shown.stdout = self.answer(text),
             // The response is over: what comes on stderr now begins a line.
             Event::Usage { .. } => shown.stdout = self.end_of_line(),
             Event::ToolStart { call, summary, .. } => {
-                self.open.insert(call.clone(), one_line(summary));
+                self.open.insert(call.clone(), shortened(&one_line(summary), LONGEST_SUMMARY));
             }
             Event::ToolEnd { call, name, code, duration_ms, display, .. } => {
                 let summary = self.open.remove(call).unwrap_or_else(|| name.clone());
@@ -64,16 +72,18 @@ impl TextView {
             }
             Event::Retry { attempt, of, wait_ms, reason } => {
                 let wait = seconds(*wait_ms);
-                shown.stderr = format!("codey: {}; try {attempt} of {of} failed, next in {wait}\n", one_line(reason));
+                shown.stderr =
+                    format!("codey: {}; try {attempt} of {of} failed, next in {wait}\n", message_line(reason));
             }
-            Event::Warning { message, .. } => shown.stderr = format!("codey: warning: {}\n", one_line(message)),
+            Event::Warning { message, .. } => shown.stderr = format!("codey: warning: {}\n", message_line(message)),
+            // Nothing happened that could be summed up.
+            Event::RunEnd { .. } if !self.began => {}
             Event::RunEnd { turns, usage, cost_usd, .. } => {
                 shown.stdout = self.end_of_line();
                 shown.stderr = self.end_line(*turns, usage, *cost_usd);
             }
             Event::PathReset { .. }
             | Event::Message { .. }
-            | Event::RunStart {}
             | Event::TurnStart { .. }
             | Event::ThinkingDelta { .. }
             | Event::ToolOutput { .. }
@@ -155,27 +165,6 @@ impl TextView {
     }
 }
 
-/// The text on one line, without anything a terminal would obey.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c == '\t' {
-                ' '
-            } else if is_invisible(c) {
-                '\u{FFFD}'
-            } else {
-                c
-            }
-        })
-        .collect()
-}
-
-/// Control characters, and those that reorder or hide what stands beside them.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
-}
-
 fn code_word(code: ErrorCode) -> String {
     match serde_json::to_value(code) {
         Ok(serde_json::Value::String(word)) => word,
@@ -242,9 +231,10 @@ mod tests {
             cache_break: None,
             duration_ms: 0,
         };
-        let over = || over.clone();
-        check(PLAIN, &[text("a"), text("b"), over(), over(), text("c"), end()], "ab\nc\n", END);
-        check(PLAIN, &[text("a\n"), over(), text("b\n"), over(), end()], "a\nb\n", END);
+        let (start, over) = (|| Event::RunStart {}, || over.clone());
+        check(PLAIN, &[start(), text("a"), text("b"), over(), over(), text("c"), end()], "ab\nc\n", END);
+        check(PLAIN, &[start(), text("a\n"), over(), text("b\n"), over(), end()], "a\nb\n", END);
+        check(PLAIN, &[end()], "", "");
     }
 
     #[test]
@@ -271,12 +261,7 @@ mod tests {
             duration_ms: 2_345,
             display,
         };
-        check(
-            PLAIN,
-            &[start.clone(), ended.clone()],
-            "",
-            "bash cargo test\u{FFFD}[2K\u{FFFD}\u{FFFD}x … exit 1, 2.3 s\n",
-        );
+        check(PLAIN, &[start.clone(), ended.clone()], "", "bash cargo test\\u{1b}[2K\\n\\u{202e}x … exit 1, 2.3 s\n");
         check(TextOptions { quiet: true, ..PLAIN }, &[start, ended], "", "");
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn sound(text: &str) -> Cow<'_, str> {
 }
 
 fn has_surrogate_escape(text: &str) -> bool {
-    text.contains("\\ud") || text.contains("\\uD")
+    text.contains("\\u") && (text.contains("\\ud") || text.contains("\\uD"))
 }
 
 /// Splits `text` into its sound form and a tail that needs more text.

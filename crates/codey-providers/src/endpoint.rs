@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::builtin::builtin_endpoints;
 use crate::decode::{Decoder, Origin};
-use crate::http::Connection;
+use crate::http::{Connection, check_base_url, check_certificates, check_header, shown_base_url};
 use crate::random::Random;
 use crate::{anthropic, openai, retry};
 
@@ -111,6 +111,23 @@ impl EndpointOptions {
             connect_timeout: CONNECT_TIMEOUT,
             quirks,
         }
+    }
+}
+
+impl EndpointOptions {
+    /// The address as it may be shown: without user, password and query.
+    pub fn shown_url(&self) -> String {
+        shown_base_url(&self.base_url)
+    }
+
+    /// Looks for what would keep every request from being sent; nothing is sent.
+    ///
+    /// # Errors
+    /// What is wrong with `base_url`, `headers` or `ca_file`, as one clause that repeats no secret.
+    pub fn check(&self) -> Result<(), String> {
+        check_base_url(&self.base_url).map_err(|reason| format!("base_url {reason}"))?;
+        self.headers.iter().try_for_each(|(name, value)| check_header(name, value))?;
+        self.ca_file.as_deref().map_or(Ok(()), check_certificates)
     }
 }
 

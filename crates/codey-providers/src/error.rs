@@ -6,6 +6,8 @@ use codey_llm::ProviderErrorKind as Kind;
 use regex::RegexSet;
 use serde_json::Value;
 
+use crate::json::Json;
+
 /// An error as a server describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorObject {
@@ -75,10 +77,10 @@ impl ErrorObject {
     }
 
     /// An error that a server reports inside a stream; other events may hold a `message` too.
-    pub(crate) fn parse_event(value: &Value) -> Option<Self> {
-        let marked = value.get("error").is_some_and(is_something)
-            || ["type", "object"].iter().any(|key| value.get(*key) == Some(&Value::from("error")));
-        marked.then(|| Self::parse(value)).flatten()
+    pub(crate) fn parse_event(event: &Json<'_>) -> Option<Self> {
+        let is_marked = is_something(&event["error"].to_value())
+            || ["type", "object"].iter().any(|key| event[*key].as_str() == Some("error"));
+        is_marked.then(|| Self::parse(&event.to_value())).flatten()
     }
 
     /// An error that only has words.
@@ -300,10 +302,14 @@ mod tests {
         check(413, json!({"error": {"message": "m"}}), Kind::ContextOverflow, "m");
     }
 
+    fn parse_event(event: &Value) -> Option<ErrorObject> {
+        ErrorObject::parse_event(&Json::parse(&event.to_string()).unwrap())
+    }
+
     #[test]
     fn an_error_without_a_status_has_the_kind_of_its_type() {
         let check = |error: Value, kind: Kind| {
-            assert_eq!(ErrorObject::parse_event(&json!({ "error": error })).unwrap().kind(), kind, "{error}");
+            assert_eq!(parse_event(&json!({ "error": error })).unwrap().kind(), kind, "{error}");
         };
         check(json!({"type": "overloaded_error", "message": "m"}), Kind::Overloaded);
         check(json!({"code": 429, "message": "m"}), Kind::RateLimit);
@@ -322,7 +328,7 @@ mod tests {
             json!({"choices": [], "error": null}),
             json!({"choices": [], "message": "hello"}),
         ] {
-            assert_eq!(ErrorObject::parse_event(&event), None, "{event}");
+            assert_eq!(parse_event(&event), None, "{event}");
         }
     }
 }

@@ -62,6 +62,7 @@ pub(crate) fn refused(place: &Place, head: &Head, body: &[u8]) -> Failure {
         (Some(object), _) => object.message.clone(),
         (None, Looks::Html) => html_words(&text),
         (None, Looks::Empty) => String::new(),
+        (None, Looks::Json) if matches!(text.trim(), "{}" | "[]") => String::new(),
         (None, Looks::Json | Looks::JsonLines | Looks::Events | Looks::Other) => text.clone().into_owned(),
     };
     let object = object.unwrap_or_else(|| ErrorObject::from_text(words.clone()));
@@ -93,7 +94,7 @@ pub(crate) fn no_stream(place: &Place, body: &[u8]) -> Failure {
     match looks_like(&text) {
         Looks::Empty => empty(place),
         Looks::Html => {
-            let said = format!("{url} answered with {} instead of a stream", html_words(&text));
+            let said = format!("{url} answered with {} instead of a stream", place.quote(&html_words(&text)));
             with_hint(
                 fail(place, Kind::BadRequest, said, Retry::Never),
                 "Check base_url: it leads to a web page, not to an API.",
@@ -144,6 +145,13 @@ pub(crate) fn reported(place: &Place, object: &ErrorObject) -> Failure {
 pub(crate) fn garbage(place: &Place, piece: &str) -> Failure {
     let said = format!("{} sent what is not of this API: {}", place.url, place.quote(piece));
     let hint = "Check that base_url and api of the endpoint belong together.";
+    with_hint(fail(place, Kind::BadRequest, said, Retry::Never), hint)
+}
+
+/// A stream with more in it than any event holds.
+pub(crate) fn oversized(place: &Place, limit: usize) -> Failure {
+    let said = format!("{} sent {} MiB without a complete event", place.url, limit >> 20);
+    let hint = "Check base_url: this is no answer of a model.";
     with_hint(fail(place, Kind::BadRequest, said, Retry::Never), hint)
 }
 
@@ -203,12 +211,13 @@ pub(crate) fn with_hint(mut failure: Failure, hint: &str) -> Failure {
     failure
 }
 
-/// How long a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date.
+/// How long a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date. A number that no span
+/// can hold is the longest one.
 pub(crate) fn retry_after(ms: Option<&str>, header: Option<&str>, now: Timestamp) -> Option<Duration> {
     let ms = ms.and_then(|text| text.trim().parse::<f64>().ok()).map(|ms| ms / 1e3);
     let seconds = ms.or_else(|| header?.trim().parse::<f64>().ok());
     if let Some(seconds) = seconds {
-        return Duration::try_from_secs_f64(seconds).ok();
+        return (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
     }
     let date = jiff::fmt::rfc2822::parse(header?.trim()).ok()?;
     Some(Duration::try_from(date.timestamp().duration_since(now)).unwrap_or_default())
@@ -218,6 +227,7 @@ pub(crate) fn retry_after(ms: Option<&str>, header: Option<&str>, now: Timestamp
 pub(crate) fn spoken(span: Duration) -> String {
     let seconds = span.as_secs();
     match (seconds / 60, seconds % 60) {
+        (2_880.., _) => format!("{} days", seconds / 86_400),
         (0, _) if span.subsec_millis() > 0 => format!("{:.1} s", span.as_secs_f64()),
         (0, seconds) => format!("{seconds} s"),
         (minutes, 0) => format!("{minutes} min"),
@@ -328,6 +338,8 @@ mod tests {
             "502: a web page (\"502 Bad Gateway\")",
         );
         check(401, "wrong key sk-secret-key\n", Kind::Auth, Retry::Never, "401: wrong key [redacted]");
+        check(400, "a\u{1b}[2J\r\n\0b", Kind::BadRequest, Retry::Never, "400: a\\u{1b}[2J \\u{0}b");
+        check(400, "{}", Kind::BadRequest, Retry::Never, "400");
         let long = "x".repeat(9_000);
         check(400, &long, Kind::BadRequest, Retry::Never, &format!("400: {}…", "x".repeat(400)));
     }
@@ -378,11 +390,14 @@ mod tests {
         check(None, Some("Mon, 30 Nov 2026 11:59:00 GMT"), Some(Duration::ZERO));
         check(None, Some("soon"), None);
         check(None, Some("-1"), None);
+        check(None, Some("nan"), None);
+        check(None, Some("99999999999999999999999"), Some(Duration::MAX));
     }
 
     #[test]
     fn spans_are_spoken() {
-        let spoken: Vec<String> = [500, 2_000, 60_000, 330_000].map(|ms| spoken(Duration::from_millis(ms))).into();
-        assert_eq!(spoken, ["0.5 s", "2 s", "1 min", "5 min 30 s"]);
+        let spoken: Vec<String> =
+            [500, 2_000, 60_000, 330_000, 172_800_000].map(|ms| spoken(Duration::from_millis(ms))).into();
+        assert_eq!(spoken, ["0.5 s", "2 s", "1 min", "5 min 30 s", "2 days"]);
     }
 }

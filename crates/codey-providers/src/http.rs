@@ -29,6 +29,8 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// Most bytes of a model list. The largest in use is that of an aggregator, about a tenth of it.
 const MAX_MODEL_LIST: usize = 16 << 20;
+/// Longest id of a model. Those in use have less than a hundred bytes.
+const LONGEST_ID: usize = 512;
 
 /// What to do on a machine that trusts nobody, a bare container say.
 const NO_CERTIFICATES: &str =
@@ -57,10 +59,7 @@ struct Ready {
 impl Connection {
     pub(crate) fn new(options: EndpointOptions) -> Self {
         let addresses = addresses(options.api, &options.base_url);
-        let base = match Url::parse(options.base_url.trim()) {
-            Ok(url) => shown(&url),
-            Err(_) => String::new(),
-        };
+        let base = shown_base_url(&options.base_url);
         let id = format!("{} {}", options.api.as_str(), base.trim_end_matches('/')).trim_end().to_owned();
         Self { options, id, addresses, client: OnceLock::new() }
     }
@@ -159,17 +158,41 @@ fn models_in(body: &[u8]) -> Option<Vec<String>> {
     let list: Value = serde_json::from_slice(body).ok()?;
     let entries = ["data", "models"].iter().find_map(|key| list.get(*key)).unwrap_or(&list).as_array()?;
     let id = |entry: &Value| ["id", "name"].iter().find_map(|key| entry.get(*key)?.as_str()).map(str::to_owned);
-    Some(entries.iter().filter_map(id).collect())
+    Some(entries.iter().filter_map(id).filter(|id| is_name(id)).collect())
+}
+
+/// Whether a model can have this id: it is shown on a line of its own and sent back as it is.
+fn is_name(id: &str) -> bool {
+    (1..=LONGEST_ID).contains(&id.len()) && !id.trim().is_empty() && !id.chars().any(char::is_control)
+}
+
+/// Says whether requests can be sent to a base URL.
+///
+/// # Errors
+/// What is wrong with it, as the rest of a sentence; nothing of the address is repeated, it may hold a password.
+pub fn check_base_url(base_url: &str) -> Result<(), String> {
+    parse_base_url(base_url).map(|_| ())
+}
+
+fn parse_base_url(base_url: &str) -> Result<Url, String> {
+    const BEGINNING: &str = "must begin with http:// or https://, like https://host/v1";
+    let text = base_url.trim();
+    if text.chars().any(char::is_control) {
+        return Err("holds a line break or another control character".to_owned());
+    }
+    let base = Url::parse(text).map_err(|error| match error.to_string().as_str() {
+        "relative URL without a base" => BEGINNING.to_owned(),
+        reason => format!("is no address ({reason}); it must be one like https://host/v1"),
+    })?;
+    if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+        return Err(BEGINNING.to_owned());
+    }
+    Ok(base)
 }
 
 /// Addresses below a base URL. Source: contract section 1, "Base URL".
 fn addresses(api: Api, base_url: &str) -> Result<Addresses, String> {
-    let wrong = |reason: &str| format!("base_url {reason}, like https://host/v1");
-    let base =
-        Url::parse(base_url.trim()).map_err(|_| wrong("is no address; it must begin with http:// or https://"))?;
-    if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
-        return Err(wrong("must begin with http:// or https://"));
-    }
+    let base = parse_base_url(base_url).map_err(|reason| format!("base_url {reason}"))?;
     let path = base.path().trim_end_matches('/').to_owned();
     let at = |path: String| {
         let mut url = base.clone();
@@ -186,6 +209,11 @@ fn addresses(api: Api, base_url: &str) -> Result<Addresses, String> {
             Addresses { messages: at(format!("{path}/chat/completions")), models: at(format!("{path}/models")) }
         }
     })
+}
+
+/// A base URL as it may be shown: without user, password and query. One that is no address is not shown at all.
+pub(crate) fn shown_base_url(base_url: &str) -> String {
+    Url::parse(base_url.trim()).map_or_else(|_| String::new(), |url| shown(&url))
 }
 
 /// An address without user, password and query.
@@ -221,22 +249,49 @@ fn headers(options: &EndpointOptions) -> Result<HeaderMap, String> {
         } else {
             (HeaderName::from_static("x-api-key"), key.to_owned())
         };
-        headers
-            .insert(name, secret_value(&value).ok_or("the API key holds a line break or another control character")?);
+        headers.insert(name, secret_value(&value).ok_or_else(|| format!("the API key {NO_HEADER}"))?);
     }
     for (name, value) in &options.headers {
-        let parsed = HeaderName::try_from(name.trim()).ok().zip(secret_value(value.trim()));
-        let (parsed_name, value) = parsed.ok_or_else(|| format!("header {name:?} cannot be sent"))?;
-        headers.insert(parsed_name, value);
+        let (name, value) = header(name, value)?;
+        headers.insert(name, value);
     }
     Ok(headers)
 }
 
+/// Says whether a header can be sent.
+///
+/// # Errors
+/// What is wrong with it. The value, which may be secret, is not repeated.
+pub fn check_header(name: &str, value: &str) -> Result<(), String> {
+    header(name, value).map(|_| ())
+}
+
+fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let parsed = HeaderName::try_from(name.trim()).map_err(|_| format!("{name:?} is no name of a header"))?;
+    let value = secret_value(value.trim()).ok_or_else(|| format!("the value of the header {name} {NO_HEADER}"))?;
+    Ok((parsed, value))
+}
+
+/// Says whether a key can be sent.
+///
+/// # Errors
+/// What is wrong with it, as the rest of a sentence; nothing of the key is repeated.
+pub fn check_key(key: &str) -> Result<(), String> {
+    secret_value(key.trim()).map(|_| ()).ok_or_else(|| NO_HEADER.to_owned())
+}
+
+/// A value that can be sent: servers read what is not ASCII in different ways, so no key or token holds it.
 fn secret_value(value: &str) -> Option<HeaderValue> {
+    if !value.is_ascii() {
+        return None;
+    }
     let mut value = HeaderValue::try_from(value).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
+
+/// What a value holds that cannot be sent in a header.
+const NO_HEADER: &str = "holds a line break or another character that cannot be sent";
 
 /// Why there is no client.
 enum ClientProblem {
@@ -267,6 +322,14 @@ fn build_client(options: &EndpointOptions, url: &Url) -> Result<Client, ClientPr
         .map_err(|error| ClientProblem::Start(format!("the HTTPS client cannot start: {}", root_cause(&error))))
 }
 
+/// Says whether the file holds certificates.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn check_certificates(file: &Path) -> Result<(), String> {
+    read_certificates(file).map(|_| ())
+}
+
 fn read_certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     let shown = file.display();
     let pem = fs::read(file).map_err(|error| format!("cannot read ca_file {shown}: {error}"))?;
@@ -289,7 +352,7 @@ fn head_of(response: &Response) -> Head {
     Head {
         status: response.status().as_u16(),
         content_type: header("content-type").unwrap_or_default().to_ascii_lowercase(),
-        location: header("location").map(str::to_owned),
+        location: header("location").map(|target| Url::parse(target).map_or(target.to_owned(), |url| shown(&url))),
         retry_after: failure::retry_after(header("retry-after-ms"), header("retry-after"), Timestamp::now()),
         retry_refused: header("x-should-retry") == Some("false"),
     }
@@ -329,6 +392,14 @@ pub(crate) fn broken(place: &Place, error: &(dyn StdError + 'static), idle_timeo
             "Check base_url and the connection.",
         );
     }
+    if lower.contains("corrupt message") {
+        let said = format!("{url} does not speak TLS");
+        return network(place, said, "If the server has no encryption, use http:// in base_url.");
+    }
+    if [" parsed", "message head is too large"].iter().any(|end| reason.ends_with(end)) {
+        let said = format!("{url} does not answer as a web server does: {reason}");
+        return network(place, said, "Check base_url (http or https, host, port).");
+    }
     match io_kind(error) {
         Some(io::ErrorKind::ConnectionRefused) => {
             let hint = "Check that the server runs and that base_url has its port.";
@@ -356,9 +427,48 @@ fn chain_text(error: &(dyn StdError + 'static)) -> String {
 
 /// The innermost error says what happened, the outer ones only where.
 fn root_cause(error: &(dyn StdError + 'static)) -> String {
-    chain(error).last().map(ToString::to_string).unwrap_or_default()
+    let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
+    // The system's number for what it says in words.
+    text.split(" (os error ").next().unwrap_or_default().to_owned()
 }
 
 fn io_kind(error: &(dyn StdError + 'static)) -> Option<io::ErrorKind> {
     chain(error).find_map(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error with a cause, as a client wraps them.
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Layer {
+        text: &'static str,
+        source: Option<Box<Layer>>,
+    }
+
+    fn check(cause: &'static str, message: &str, hint: &str) {
+        let place = Place::new("test", "https://host/v1".to_owned(), Vec::new());
+        let inner = Layer { text: cause, source: None };
+        let error = Layer { text: "error sending request for url (https://host/v1)", source: Some(Box::new(inner)) };
+        let failure = broken(&place, &error, Duration::from_secs(1));
+        assert_eq!((failure.error.kind, failure.retry), (Kind::Network, Retry::Transport), "{cause}");
+        assert_eq!(failure.error.message, message);
+        assert!(failure.error.hint.contains(hint), "{}", failure.error.hint);
+    }
+
+    #[test]
+    fn a_broken_connection_is_told_in_words_and_not_in_those_of_the_client() {
+        let untrusted = "the certificate of https://host/v1 is not accepted: invalid peer certificate: UnknownIssuer";
+        check("invalid peer certificate: UnknownIssuer", untrusted, "ca_file");
+        check("received corrupt message of type InvalidContentType", "https://host/v1 does not speak TLS", "http://");
+        for reason in ["invalid HTTP version parsed", "message head is too large"] {
+            check(reason, &format!("https://host/v1 does not answer as a web server does: {reason}"), "base_url");
+        }
+        let unknown = "failed to lookup address information: Name or service not known";
+        check(unknown, &format!("cannot find the host of https://host/v1: {unknown}"), "base_url");
+        let reset = "Connection reset by peer (os error 104)";
+        check(reset, "the connection to https://host/v1 broke: Connection reset by peer", "try again");
+    }
 }

@@ -23,6 +23,7 @@ mod endpoint;
 mod error;
 mod failure;
 mod http;
+mod json;
 mod models;
 mod openai;
 mod place;
@@ -36,5 +37,5 @@ mod wire_suite;
 
 pub use builtin::{BuiltinEndpoint, builtin_endpoints};
 pub use endpoint::{Api, CONNECT_TIMEOUT, EndpointOptions, IDLE_TIMEOUT, MaxTokensField, Quirks, connect};
-pub use http::list_models;
+pub use http::{check_base_url, check_header, check_key, list_models};
 pub use models::{DEFAULT_MAX_OUTPUT, model_info, models_as_of};

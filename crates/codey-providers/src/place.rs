@@ -21,9 +21,16 @@ impl Place {
         Self { endpoint: endpoint.to_owned(), url, secrets }
     }
 
-    /// A server's words on one line, cut to a bearable length, without secrets.
+    /// A server's words on one line, cut to a bearable length, without secrets and control characters.
     pub(crate) fn quote(&self, text: &str) -> String {
-        let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut line = String::new();
+        for character in text.split_whitespace().collect::<Vec<_>>().join(" ").chars() {
+            if character.is_control() {
+                line.extend(character.escape_default());
+            } else {
+                line.push(character);
+            }
+        }
         for secret in &self.secrets {
             line = line.replace(secret.as_str(), "[redacted]");
         }

@@ -12,7 +12,7 @@ use crate::decode::{Decoder, Fault, Progress};
 use crate::failure::{self, Failure, Head};
 use crate::http::broken;
 use crate::place::Place;
-use crate::sse::{Body, BodyError, Events};
+use crate::sse::{Body, BodyError, Events, MAX_EVENT};
 
 /// How much of an error body is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
@@ -49,7 +49,8 @@ impl Reader {
 
     /// The events, and last `Done` or the failure.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Result<StreamEvent, Failure>> + Send {
-        stream::unfold(self, |mut reader| async move {
+        // Boxed, since it is handed on with each event.
+        stream::unfold(Box::new(self), |mut reader| async move {
             let item = reader.next().await?;
             Some((item, reader))
         })
@@ -95,6 +96,9 @@ impl Reader {
             Progress::Ended => timeout(TAIL_WAIT, events.next()).await.ok().flatten().filter(Result::is_ok),
             Progress::Final => {
                 let _ = timeout(DRAIN_WAIT, async { while let Some(Ok(_)) = events.next().await {} }).await;
+                // On a runtime of one thread the connection's own task has not seen the end yet; without this turn the
+                // next request would find no connection to use again.
+                tokio::task::yield_now().await;
                 None
             }
         };
@@ -141,7 +145,8 @@ impl Reader {
                 broken(&self.place, error, self.idle_timeout)
             }
             BodyError::NotUtf8 if events.ended() => failure::cut(&self.place),
-            BodyError::NotUtf8 | BodyError::TooLarge => failure::garbage(&self.place, &error.to_string()),
+            BodyError::NotUtf8 => failure::garbage(&self.place, &error.to_string()),
+            BodyError::TooLarge => failure::oversized(&self.place, MAX_EVENT),
         }
     }
 }

@@ -32,7 +32,8 @@ where
     F: FnMut() -> Attempt + Send + 'static,
 {
     let run = Run { open, tries: Tries::new(random), attempt: None, wait: Duration::ZERO, started: false, over: false };
-    stream::unfold(run, Run::step).boxed()
+    // Boxed, since it is handed on with each event.
+    stream::unfold(Box::new(run), Run::step).boxed()
 }
 
 struct Run<F> {
@@ -45,7 +46,7 @@ struct Run<F> {
 }
 
 impl<F: FnMut() -> Attempt + Send> Run<F> {
-    async fn step(mut self) -> Option<(Result<StreamEvent, ProviderError>, Self)> {
+    async fn step(mut self: Box<Self>) -> Option<(Result<StreamEvent, ProviderError>, Box<Self>)> {
         if self.over {
             return None;
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use codey_app::App;
+use codey_print::one_line;
 use codey_protocol::Host as _;
 
 use super::{host_failed, say};
@@ -19,7 +20,14 @@ pub(super) async fn run(app: &App, args: ContextArgs) -> u8 {
     }
     let mut text = String::new();
     for part in &report.parts {
-        let _ = writeln!(text, "{:>7} bytes  ~{:>6} tokens  {}  ({})", part.bytes, part.tokens, part.name, part.origin);
+        let _ = writeln!(
+            text,
+            "{:>7} bytes  ~{:>6} tokens  {}  ({})",
+            part.bytes,
+            part.tokens,
+            one_line(&part.name),
+            one_line(&part.origin)
+        );
     }
     let bytes: u64 = report.parts.iter().map(|part| part.bytes).sum();
     let tokens: u64 = report.parts.iter().map(|part| part.tokens).sum();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use codey_app::App;
+use codey_print::message_line;
 use codey_protocol::{CheckStatus, Host as _};
 
 use super::say;
@@ -20,7 +21,7 @@ pub(super) async fn run(app: &App, args: DoctorArgs) -> u8 {
         let line = if args.json {
             serde_json::to_string(check).expect("a check holds only strings")
         } else {
-            format!("{word:<8} {:<12} {}", check.name, check.message)
+            format!("{word:<8} {:<12} {}", check.name, message_line(&check.message))
         };
         let _ = writeln!(text, "{line}");
     }

@@ -8,11 +8,13 @@ mod print;
 mod resume;
 mod sessions;
 
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use codey_app::{App, AppOptions};
-use codey_print::{Mode, start_failed};
+use codey_print::{Mode, complain, start_failed};
 use codey_protocol::{HostError, StartError};
 use etcetera::base_strategy::{BaseStrategy as _, Xdg};
 
@@ -20,25 +22,25 @@ use crate::args::{Command, Usage, Verbosity};
 use crate::log;
 
 /// Source: contract section 1, exit codes.
-pub(crate) const WRONG_USAGE: u8 = 2;
+const WRONG_USAGE: u8 = 2;
+const FAILED: u8 = 1;
 
 /// Runs a command. Returns the exit code.
 pub(crate) fn run(command: Command) -> u8 {
-    let folders = Xdg::new().ok();
-    start_log(folders.as_ref(), &command);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let folders = Folders::of_user();
+    start_log(&folders, &command);
+    // One thread: a turn is a chain of small steps, and handing each to another thread costs more than the step. What
+    // takes long (tools, reading stdin, writing to stdout, signals) has threads of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            return complain(&format!("cannot start: {error}"), "Free memory or raise the limit on threads.");
+            complain(&format!("cannot start: {error}"), "Free memory or raise the limit on threads.");
+            return WRONG_USAGE;
         }
     };
-    let app = App::new(AppOptions {
-        variables: std::env::vars_os()
-            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
-            .collect(),
-        config_folder: folders.map(|folders| folders.config_dir().join("codey")),
-    });
+    let (variables, undecodable) = variables(std::env::vars_os());
+    let app = App::new(AppOptions { variables, undecodable, config_folder: folders.config });
     let code = runtime.block_on(async {
         match command {
             Command::Prompt(args) => print::run(&app, args).await,
@@ -55,16 +57,56 @@ pub(crate) fn run(command: Command) -> u8 {
     code
 }
 
-fn start_log(folders: Option<&Xdg>, command: &Command) {
-    let state = folders.and_then(|folders| folders.state_dir());
-    let folder: Option<PathBuf> = state.map(|state| state.join("codey/log"));
+/// Where the user's own files lie.
+struct Folders {
+    config: Option<PathBuf>,
+    log: Option<PathBuf>,
+}
+
+impl Folders {
+    /// By the environment. A folder that is relative, because HOME is, counts as none: it would lie in whatever
+    /// repository Codey is started in, and what stands there is not the user's.
+    fn of_user() -> Self {
+        let folders = Xdg::new().ok();
+        let absolute = |folder: PathBuf| folder.is_absolute().then_some(folder);
+        let config = folders.as_ref().and_then(|folders| absolute(folders.config_dir().join("codey")));
+        let log = folders.and_then(|folders| absolute(folders.state_dir()?.join("codey/log")));
+        Self { config, log }
+    }
+}
+
+/// Warnings, as code and message, about variables that are not followed.
+fn ignored_variables() -> Vec<(String, String)> {
+    let home = std::env::var_os("HOME").filter(|home| !Path::new(home).is_absolute()).map(|home| {
+        format!("HOME is {home:?}, which is no absolute path, so no settings and keys are read from there")
+    });
+    let level = std::env::var_os("CODEY_LOG").filter(|level| !level.is_empty() && !log::is_level(level)).map(|level| {
+        format!("CODEY_LOG is {level:?} and not error, warn, info, debug, trace or off, so warnings are logged")
+    });
+    home.into_iter().chain(level).map(|message| ("variable_ignored".to_owned(), message)).collect()
+}
+
+/// Variables by name, and the names of those whose value is no text.
+fn variables(all: impl Iterator<Item = (OsString, OsString)>) -> (HashMap<String, String>, HashSet<String>) {
+    let (mut variables, mut undecodable) = (HashMap::new(), HashSet::new());
+    // A name that is no text is one that nobody asks for.
+    for (name, value) in all.filter_map(|(name, value)| Some((name.into_string().ok()?, value))) {
+        match value.into_string() {
+            Ok(value) => drop(variables.insert(name, value)),
+            Err(_) => drop(undecodable.insert(name)),
+        }
+    }
+    (variables, undecodable)
+}
+
+fn start_log(folders: &Folders, command: &Command) {
     let verbosity = match command {
         Command::Prompt(args) => Some(args.output.verbosity),
         Command::Resume(args) => Some(args.output.verbosity),
         Command::Demo(args) => Some(args.verbosity),
         Command::Sessions(_) | Command::Models(_) | Command::Context(_) | Command::Doctor(_) => None,
     };
-    log::start(folder.as_deref(), verbosity.map_or(0, |Verbosity { verbose, .. }| verbose));
+    log::start(folders.log.as_deref(), verbosity.map_or(0, |Verbosity { verbose, .. }| verbose));
 }
 
 /// Writes `text` to stdout. A reader that went away ends quietly.
@@ -73,29 +115,20 @@ pub(crate) fn say(text: &str) -> u8 {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => 0,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => codey_print::STDOUT_CLOSED,
-        Err(error) => complain(&format!("cannot write to stdout: {error}"), "Send it to another place."),
+        Err(error) => {
+            complain(&format!("cannot write to stdout: {error}"), "Send it to another place.");
+            FAILED
+        }
     }
 }
 
 /// Says why the command line cannot be followed.
 pub(crate) fn refuse(usage: &Usage, wants_json: bool) -> u8 {
-    if wants_json {
-        let message = usage.0.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        return start_failed(Mode::Json, &StartError::config(message, "See codey --help."));
-    }
-    // A closed stderr leaves nobody to tell.
-    let _ = std::io::stderr().lock().write_all(usage.0.as_bytes());
-    WRONG_USAGE
-}
-
-/// `codey: MESSAGE. HINT` on stderr.
-fn complain(message: &str, hint: &str) -> u8 {
-    let line = format!("codey: {message}. {hint}");
-    // A closed stderr leaves nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "{}", line.trim_end());
-    WRONG_USAGE
+    let mode = if wants_json { Mode::Json } else { Mode::Text };
+    start_failed(mode, &StartError::config(&usage.message, &usage.hint))
 }
 
 fn host_failed(error: &HostError) -> u8 {
-    complain(&error.message, &error.hint)
+    complain(&error.message, &error.hint);
+    WRONG_USAGE
 }

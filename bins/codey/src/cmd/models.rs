@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use codey_app::App;
+use codey_print::{message_line, one_line};
 use codey_protocol::Host as _;
 
 use super::say;
@@ -15,12 +16,12 @@ pub(super) async fn run(app: &App, args: ModelsArgs) -> u8 {
     let login = if list.authenticated { "You are logged in." } else { "Not logged in: no key is set." };
     let _ = writeln!(text, "{login}");
     for note in &list.notes {
-        let _ = writeln!(text, "Note: {}", note.replace(['\n', '\r'], " "));
+        let _ = writeln!(text, "Note: {}", message_line(note));
     }
     let _ = writeln!(text);
     for model in &list.models {
         let (mark, default) = if model.default { ('*', " (default)") } else { ('-', "") };
-        let _ = writeln!(text, "{mark} {}{default}", model.id);
+        let _ = writeln!(text, "{mark} {}{default}", one_line(&model.id));
     }
     // Editors judge the exit code; a closed stdout is theirs to choose.
     say(&text);

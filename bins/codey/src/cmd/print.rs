@@ -7,8 +7,9 @@ use codey_protocol::{
     Handle, Host as _, Limits, ModelRef, NodeId, PermissionMode, SandboxPolicy, SessionChoice, SpawnRequest, StartError,
 };
 
+use super::ignored_variables;
 use crate::args::{EffortFlag, OutputFlags, OutputMode, PromptArgs, RunFlags, SandboxFlag};
-use crate::{signals, stdin};
+use crate::{signals, stdin, system};
 
 pub(super) async fn run(app: &App, args: PromptArgs) -> u8 {
     let mode = mode(args.output.mode);
@@ -91,7 +92,7 @@ async fn start(
     session: SessionChoice,
     run: &RunFlags,
 ) -> Result<(Handle, Option<String>), StartError> {
-    let mut warnings = Vec::new();
+    let mut warnings = ignored_variables();
     let prompt = if input_json {
         if prompt.as_deref() == Some("-") {
             return Err(StartError::config(
@@ -105,15 +106,14 @@ async fn start(
         let read = tokio::task::spawn_blocking(move || stdin::prompt(prompt)).await;
         let read = read.unwrap_or_else(|_| Err("stdin cannot be read".to_owned()));
         let read = read.map_err(|message| StartError::config(message, "See codey --help."))?;
-        warnings = read.warnings;
+        warnings.extend(read.warnings.into_iter().map(|message| ("stdin".to_owned(), message)));
         Some(read.text)
     };
     let limits = Limits { turns: run.max_turns, tokens_total: run.max_tokens_total, cost_usd: run.max_cost };
-    let system = run.system.as_ref().map(|path| {
-        std::fs::read_to_string(path).map_err(|error| {
-            StartError::config(format!("cannot read {}: {error}", path.display()), "Name a text file with --system.")
-        })
-    });
+    let system = match &run.system {
+        Some(path) => Some(system::read(path.clone()).await?),
+        None => None,
+    };
     let request = SpawnRequest {
         cwd: run.place.cwd.clone(),
         session,
@@ -129,10 +129,10 @@ async fn start(
         }),
         tools: run.tools.clone(),
         limits: Some(limits),
-        system: system.transpose()?,
+        system,
         append_system: run.append_system.clone(),
         compact_floor: run.compact_floor,
-        notices: warnings.into_iter().map(|message| ("stdin".to_owned(), message)).collect(),
+        notices: warnings,
         provider: None,
     };
     Ok((app.spawn(request).await?, prompt))

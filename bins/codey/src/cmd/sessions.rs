@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use codey_app::App;
+use codey_print::{message_line, one_line};
 use codey_protocol::{Host as _, SessionFilter, SessionSummary};
 
 use super::{host_failed, say};
@@ -30,11 +31,11 @@ pub(super) async fn run(app: &App, args: SessionsArgs) -> u8 {
 
 fn line(session: &SessionSummary) -> String {
     let SessionSummary { id, title, updated_at, turns, problem, .. } = session;
-    let title: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let title = one_line(title);
     // Minutes are enough for people; --json has the rest.
     let day = updated_at.get(..16).unwrap_or(updated_at).replace('T', " ");
     match problem {
-        Some(problem) => format!("{id}  {day}  cannot be opened: {problem}"),
+        Some(problem) => format!("{id}  {day}  cannot be opened: {}", message_line(problem)),
         None => format!("{id}  {day}  {turns:>3} turns  {title}"),
     }
 }

@@ -1,5 +1,6 @@
 //! Runs the built program in a home of its own.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
@@ -8,6 +9,8 @@ use codey_llm::{Block, Message, StopReason, Usage, tool_use};
 use codey_testkit::{Reply, ScriptedServer, TempWorkspace, anthropic_sse, openai_sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::schema::assert_valid;
 
 /// What the model server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,27 +53,68 @@ impl Codey {
         self.env("CODEY_API", name).env("CODEY_BASE_URL", &url).env("CODEY_API_KEY", "k").env("CODEY_MODEL", "m")
     }
 
-    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    pub(crate) fn args(mut self, args: &[&str]) -> Self {
+    /// Asks `url` for the model `m`; for servers that are none.
+    pub(crate) fn asking_at(self, url: &str) -> Self {
+        self.env("CODEY_BASE_URL", url).env("CODEY_API_KEY", "k").env("CODEY_MODEL", "m")
+    }
+
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: &[S]) -> Self {
         self.command.args(args);
         self
     }
 
     /// Gives `text` on a pipe.
-    pub(crate) fn stdin(mut self, text: &str) -> Self {
-        self.stdin = Some(text.as_bytes().to_vec());
+    pub(crate) fn stdin(self, text: &str) -> Self {
+        self.stdin_bytes(text.as_bytes())
+    }
+
+    /// The same with what need not be text.
+    pub(crate) fn stdin_bytes(mut self, bytes: &[u8]) -> Self {
+        self.stdin = Some(bytes.to_vec());
         self
     }
 
     /// Writes the user's configuration.
     pub(crate) fn config(self, text: &str) -> Self {
+        self.config_bytes(text.as_bytes())
+    }
+
+    /// The same with what need not be text.
+    pub(crate) fn config_bytes(self, text: &[u8]) -> Self {
         let folder = self.home.path().join(".config/codey");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("config.toml"), text).unwrap();
+        self
+    }
+
+    /// The same started by another program, which gets the words `before` and then the program and its arguments.
+    pub(crate) fn through(self, program: impl AsRef<OsStr>, before: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .stdin(Stdio::null())
+            .args(before)
+            .arg(self.command.get_program())
+            .args(self.command.get_args());
+        self.carry_over(command)
+    }
+
+    /// The same from another copy of the program.
+    pub(crate) fn replacing(self, program: &Path) -> Self {
+        let mut command = Command::new(program);
+        command.env_clear().stdin(Stdio::null()).args(self.command.get_args());
+        self.carry_over(command)
+    }
+
+    fn carry_over(mut self, mut command: Command) -> Self {
+        command.envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(self.command.get_current_dir().unwrap());
+        self.command = command;
         self
     }
 
@@ -106,9 +150,31 @@ pub(crate) fn exit(status: ExitStatus) -> i32 {
 }
 
 impl Ran {
-    /// stdout as JSON lines.
+    /// stdout as JSON lines, each an event.
     pub(crate) fn events(&self) -> Vec<Value> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+        let lines = self.stdout.lines();
+        let events: Vec<Value> = lines.map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
+        events.iter().for_each(assert_valid);
+        events
+    }
+
+    /// The last line of stderr, which says why it did not complete: `codey: MESSAGE. HINT`, whatever came from outside.
+    pub(crate) fn complaint(&self) -> &str {
+        let Self { stderr, .. } = self;
+        let line = stderr.lines().last().unwrap_or_default();
+        assert!(line.starts_with("codey: ") && !line.contains("codey: codey: "), "{stderr}");
+        assert!(!line.contains(|c: char| c.is_control()) && line.chars().count() < 2_100, "{stderr:?}");
+        for raw in ["os error", "error sending request", "panicked", "error decoding", "RUST_BACKTRACE"] {
+            assert!(!stderr.contains(raw), "{stderr}");
+        }
+        line
+    }
+
+    /// It did not start: exit code 2, nothing on stdout, and this one line on stderr.
+    pub(crate) fn assert_refused(&self, message: &str) {
+        assert_eq!((self.code, self.stdout.as_str()), (2, ""), "{message}: {self:?}");
+        assert!(self.complaint().starts_with(&format!("codey: {message}")), "{message}: {self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
     }
 
     /// The events of one type.

@@ -8,6 +8,7 @@ use codey_testkit::{Reply, ScriptedServer, TempWorkspace};
 use serde_json::{Value, json};
 
 use crate::codey::{Api, Codey, bash, exit, read, reply, says, session_file, talker};
+use crate::schema::assert_valid;
 
 #[test]
 fn head_09_every_line_of_stdout_is_an_event_and_the_last_is_run_end() {
@@ -109,6 +110,7 @@ fn prompts_steers_and_answers_come_as_lines_of_json() {
     let mut events: Vec<Value> = Vec::new();
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        assert_valid(&event);
         if event["type"] == "approval_request" {
             let answer = json!({"type": "resolve", "call": event["call"], "decision": "once"});
             writeln!(stdin.as_ref().unwrap(), "{answer}").unwrap();

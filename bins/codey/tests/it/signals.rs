@@ -1,6 +1,9 @@
 //! Signals: nothing is left running, the session goes on.
 
-use std::io::{BufRead as _, BufReader};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -94,11 +97,21 @@ fn a_reader_that_stops_reading_cannot_keep_a_signal_from_ending_it() {
     let long = "x".repeat(300_000);
     let server = ScriptedServer::start(vec![says(Api::Anthropic, &long)]);
     let workspace = TempWorkspace::new(&[]);
-    let (_home, mut child) = start(&workspace, &server);
+    let mut codey = Codey::new(workspace.path()).asking(&server, Api::Anthropic).args(&["-p", "--mode", "json", "go"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    // A second way into the same pipe, which does not wait: it tells when there is no room left.
+    let mut probe = File::options()
+        .write(true)
+        .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
+        .open(format!("/proc/self/fd/{}", writer.as_raw_fd()))
+        .unwrap();
+    let mut child = codey.command().stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
     // One line is read, then nothing: the pipe fills up.
-    let mut reader = BufReader::with_capacity(16, child.stdout.take().unwrap());
+    let mut reader = BufReader::with_capacity(16, reader);
     reader.read_line(&mut String::new()).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    while probe.write(b"\n").is_ok() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let sent = Instant::now();
     kill(pid(&child), Signal::SIGINT).unwrap();
     let status = child.wait().unwrap();
@@ -200,4 +213,18 @@ fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
     kill(pid(&child), Signal::SIGHUP).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((exit(output.status), output.stdout.as_slice()), (0, b"done\n".as_slice()));
+}
+
+/// `script` gives what it runs a terminal of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn bash_09_a_command_cannot_reach_the_terminal_that_codey_runs_in() {
+    let looks = "(: < /dev/tty) 2>/dev/null && echo reached > seen || echo none > seen";
+    let server = ScriptedServer::start(vec![reply(Api::Anthropic, vec![bash("c1", looks)]), says(Api::Anthropic, "x")]);
+    let workspace = TempWorkspace::new(&[]);
+    let whole = "(: < /dev/tty) && exec \"$CODEY\" -p --always-approve go";
+    let codey = Codey::new(workspace.path()).asking(&server, Api::Anthropic).env("CODEY", env!("CARGO_BIN_EXE_codey"));
+    let ran = codey.args(&["-qec", whole, "/dev/null"]).replacing("script".as_ref()).run();
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(workspace.read("seen"), "none\n");
 }

@@ -62,7 +62,7 @@ fn a_file_in_place_of_its_folder_is_an_error() {
         &folder.path().join("app/config.toml"),
         Access::Shared,
         ": cannot be read: a folder of its path is a file",
-        "rename or remove that file",
+        "correct the path, or move that file out of the way",
     );
 }
 

@@ -1,6 +1,6 @@
 //! Responses of the Messages API.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use codey_llm::{Block, Opaque, Request, StopReason, StreamEvent, Usage};
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use crate::arguments::{SoundEscapes, sound};
 use crate::call_ids::CallIds;
 use crate::decode::{Fault, Origin, Progress, done};
 use crate::error::ErrorObject;
+use crate::json::Json;
 use crate::random::Random;
 
 /// Decodes one response.
@@ -19,7 +20,7 @@ pub(crate) struct Decoder {
     origin: Origin,
     ids: CallIds,
     /// Our block for each index of the server. Servers have been seen to use an index twice, or as a string.
-    slots: HashMap<String, usize>,
+    slots: BTreeMap<Option<u64>, usize>,
     open: BTreeMap<usize, Open>,
     next_index: usize,
     has_calls: bool,
@@ -54,7 +55,7 @@ impl Decoder {
         Self {
             origin,
             ids: CallIds::new(request, random),
-            slots: HashMap::new(),
+            slots: BTreeMap::new(),
             open: BTreeMap::new(),
             next_index: 0,
             has_calls: false,
@@ -74,7 +75,7 @@ impl Decoder {
             return Ok(Vec::new());
         }
         let data = sound(data);
-        let event: Value = serde_json::from_str(&data).map_err(|_| Fault::Garbage(data.to_string()))?;
+        let event = Json::parse(&data).ok_or_else(|| Fault::Garbage(data.to_string()))?;
         if let Some(error) = ErrorObject::parse_event(&event) {
             return Err(Fault::Reported(error));
         }
@@ -117,9 +118,9 @@ impl Decoder {
     }
 
     /// Counts are cumulative and replace earlier ones; what is left out or null stays.
-    fn count(&mut self, usage: &Value) {
+    fn count(&mut self, usage: &Json<'_>) {
         let set = |field: &mut u64, pointer: &str| {
-            if let Some(count) = usage.pointer(pointer).and_then(Value::as_u64) {
+            if let Some(count) = usage.pointer(pointer).as_u64() {
                 *field = count;
             }
         };
@@ -130,8 +131,9 @@ impl Decoder {
         set(&mut self.usage.reasoning, "/output_tokens_details/thinking_tokens");
     }
 
-    fn start(&mut self, event: &Value, data: &str) -> StreamEvent {
-        let wire = event["content_block"].as_object().cloned().unwrap_or_default();
+    fn start(&mut self, event: &Json<'_>, data: &str) -> StreamEvent {
+        let sent = event["content_block"].to_value();
+        let wire = sent.as_object().cloned().unwrap_or_default();
         let text = |key: &str| wire.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (kind, block) = match wire.get("type").and_then(Value::as_str) {
             Some("text") => (Kind::Text, Block::text(text("text"))),
@@ -145,7 +147,7 @@ impl Decoder {
                 (Kind::Call(SoundEscapes::default()), block)
             }
             Some(_) | None => {
-                let raw = raw_block(data).unwrap_or_else(|| event["content_block"].to_string());
+                let raw = raw_block(data).unwrap_or_else(|| sent.to_string());
                 let opaque = self.opaque(raw.clone());
                 (Kind::Foreign { raw, input: String::new(), is_changed: false }, Block::Foreign { opaque })
             }
@@ -157,7 +159,7 @@ impl Decoder {
         StreamEvent::BlockStart { index, block }
     }
 
-    fn delta(&mut self, event: &Value) -> Vec<StreamEvent> {
+    fn delta(&mut self, event: &Json<'_>) -> Vec<StreamEvent> {
         let Some(index) = self.slots.get(&slot(event)).copied() else { return Vec::new() };
         let Some(open) = self.open.get_mut(&index) else { return Vec::new() };
         let delta = &event["delta"];
@@ -224,12 +226,10 @@ impl Decoder {
     }
 }
 
-/// The index of an event, as text: some servers send a string.
-fn slot(event: &Value) -> String {
-    match &event["index"] {
-        Value::String(index) => index.clone(),
-        other => other.to_string(),
-    }
+/// The index of an event. Some servers send it as text.
+fn slot(event: &Json<'_>) -> Option<u64> {
+    let index = &event["index"];
+    index.as_u64().or_else(|| index.as_str()?.parse().ok())
 }
 
 fn append(wire: &mut Map<String, Value>, key: &str, piece: &str) {
@@ -252,14 +252,14 @@ fn raw_block(data: &str) -> Option<String> {
     Some(start.content_block.get().to_owned())
 }
 
-fn stop_reason(reason: &str, delta: &Value) -> StopReason {
+fn stop_reason(reason: &str, delta: &Json<'_>) -> StopReason {
     match reason {
         "end_turn" | "stop_sequence" => StopReason::EndTurn,
         "max_tokens" => StopReason::MaxTokens,
         "tool_use" => StopReason::ToolUse,
         "pause_turn" => StopReason::Pause,
         "refusal" => {
-            let category = delta.pointer("/stop_details/category").and_then(Value::as_str);
+            let category = delta.pointer("/stop_details/category").as_str();
             StopReason::Refusal { category: category.map(str::to_owned) }
         }
         "model_context_window_exceeded" => StopReason::ContextWindow,

@@ -7,6 +7,7 @@ use crate::arguments::{SoundEscapes, sound};
 use crate::call_ids::CallIds;
 use crate::decode::{Fault, Origin, Progress, done};
 use crate::error::ErrorObject;
+use crate::json::Json;
 use crate::random::Random;
 
 /// Decodes one response.
@@ -77,12 +78,12 @@ impl Decoder {
             return Ok(Vec::new());
         }
         let data = sound(data);
-        let chunk: Value = serde_json::from_str(&data).map_err(|_| Fault::Garbage(data.to_string()))?;
+        let chunk = Json::parse(&data).ok_or_else(|| Fault::Garbage(data.to_string()))?;
         if let Some(error) = ErrorObject::parse_event(&chunk) {
             return Err(Fault::Reported(error));
         }
         let choice = &chunk["choices"][0];
-        if !chunk["choices"].is_array() && chunk["usage"].is_null() {
+        if chunk["choices"].as_array().is_none() && chunk["usage"].is_null() {
             return Err(Fault::Garbage(data.to_string()));
         }
         self.has_chunk |= choice.is_object();
@@ -131,8 +132,8 @@ impl Decoder {
     }
 
     /// Takes the counts of a usage object; the last one wins.
-    fn count(&mut self, usage: &Value) {
-        let at = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
+    fn count(&mut self, usage: &Json<'_>) {
+        let at = |pointer: &str| usage.pointer(pointer).as_u64();
         let Some(prompt) = at("/prompt_tokens") else { return };
         let places = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
         // One server reports more cached tokens than it was sent.
@@ -151,17 +152,17 @@ impl Decoder {
         };
     }
 
-    fn prose_of(&mut self, delta: &Value, events: &mut Vec<StreamEvent>) {
+    fn prose_of(&mut self, delta: &Json<'_>, events: &mut Vec<StreamEvent>) {
         let thinking = ["reasoning_content", "reasoning"].iter().find_map(|key| non_empty(&delta[*key]));
         self.say(Prose::Thinking, thinking.unwrap_or_default(), events);
         match &delta["content"] {
-            Value::String(text) => self.say(Prose::Text, text, events),
-            Value::Array(parts) => {
+            Json::String(text) => self.say(Prose::Text, text, events),
+            Json::Array(parts) => {
                 for part in parts {
                     self.say_part(part, events);
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => {}
         }
         if let Some(refusal) = non_empty(&delta["refusal"]) {
             self.has_refused = true;
@@ -170,18 +171,18 @@ impl Decoder {
     }
 
     /// A part of content that is a list: text, or thinking that is itself a list of text.
-    fn say_part(&mut self, part: &Value, events: &mut Vec<StreamEvent>) {
+    fn say_part(&mut self, part: &Json<'_>, events: &mut Vec<StreamEvent>) {
         if let Some(text) = non_empty(&part["text"]) {
             self.say(Prose::Text, text, events);
         }
         match &part["thinking"] {
-            Value::String(text) => self.say(Prose::Thinking, text, events),
-            Value::Array(parts) => {
+            Json::String(text) => self.say(Prose::Thinking, text, events),
+            Json::Array(parts) => {
                 for text in parts.iter().filter_map(|part| non_empty(&part["text"])) {
                     self.say(Prose::Thinking, text, events);
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => {}
         }
     }
 
@@ -218,7 +219,7 @@ impl Decoder {
         index
     }
 
-    fn call(&mut self, wire: &Value, position: u64, events: &mut Vec<StreamEvent>) {
+    fn call(&mut self, wire: &Json<'_>, position: u64, events: &mut Vec<StreamEvent>) {
         let id = non_empty(&wire["id"]);
         let place = self.place_of(&wire["index"], id, position);
         let mut call = self.calls.remove(place);
@@ -229,12 +230,14 @@ impl Decoder {
             call.name = non_empty(&wire["function"]["name"]).map(str::to_owned);
         }
         if wire["extra_content"].is_object() {
-            call.extra = Some(wire["extra_content"].clone());
+            call.extra = Some(wire["extra_content"].to_value());
         }
         let arguments = match &wire["function"]["arguments"] {
-            Value::String(text) => call.escapes.push(text),
-            Value::Null => String::new(),
-            whole @ (Value::Object(_) | Value::Array(_) | Value::Bool(_) | Value::Number(_)) => whole.to_string(),
+            Json::String(text) => call.escapes.push(text),
+            Json::Null => String::new(),
+            whole @ (Json::Object(_) | Json::Array(_) | Json::Bool(_) | Json::Number(_)) => {
+                whole.to_value().to_string()
+            }
         };
         if call.claimed.is_none() && call.id.is_some() && call.name.is_some() {
             self.begin(&mut call, events);
@@ -247,11 +250,11 @@ impl Decoder {
     }
 
     /// Where the call is that a delta belongs to; a new one if need be.
-    fn place_of(&mut self, index: &Value, id: Option<&str>, position: u64) -> usize {
+    fn place_of(&mut self, index: &Json<'_>, id: Option<&str>, position: u64) -> usize {
         let index = match index {
-            Value::Number(number) => number.as_u64(),
-            Value::String(text) => text.parse().ok(),
-            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+            Json::Number(number) => number.as_u64(),
+            Json::String(text) => text.parse().ok(),
+            Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
         };
         let key = index.unwrap_or(position);
         let found = match (index, id) {
@@ -306,7 +309,7 @@ impl Decoder {
     }
 }
 
-fn non_empty(value: &Value) -> Option<&str> {
+fn non_empty<'a>(value: &'a Json<'_>) -> Option<&'a str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 

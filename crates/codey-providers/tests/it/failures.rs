@@ -178,9 +178,13 @@ async fn an_endpoint_that_cannot_be_used_is_a_configuration_error() {
     };
     check(|options| options.base_url = "localhost:8080/v1".into(), "must begin with http:// or https://").await;
     check(|options| options.base_url = String::new(), "must begin with http:// or https://").await;
-    check(|options| options.headers = vec![("bad name".into(), "x".into())], "header \"bad name\" cannot be sent")
+    check(|options| options.base_url = "http://127.0.0.1:99999".into(), "is no address (invalid port number)").await;
+    check(|options| options.base_url = "http://127.0.0.1\n:1".into(), "holds a line break").await;
+    check(|options| options.headers = vec![("bad name".into(), "x".into())], "\"bad name\" is no name of a header")
         .await;
+    check(|options| options.headers = vec![("x".into(), "a\nb".into())], "the value of the header x holds").await;
     check(|options| options.api_key = Some("a\nb".into()), "the API key holds a line break").await;
+    check(|options| options.api_key = Some("schlüssel".into()), "the API key holds a line break or another").await;
     check(
         |options| {
             options.base_url = "https://127.0.0.1:1/v1".into();

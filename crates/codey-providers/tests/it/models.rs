@@ -39,6 +39,12 @@ async fn the_lists_of_real_servers_are_read() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_a_name_is_left_out() {
+    check(json!([{"id": "a\u{1b}[2J\n"}, {"id": " "}, {"id": "x".repeat(100_000)}, {"id": "b"}]).to_string(), &["b"])
+        .await;
+}
+
+#[tokio::test]
 async fn what_is_no_list_is_an_error() {
     for (reply, kind) in [
         (Reply::status(200).body("<html>"), Kind::BadRequest),
