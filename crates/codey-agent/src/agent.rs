@@ -19,6 +19,20 @@ use crate::repetition;
 const EVENT_CAPACITY: usize = 256;
 
 /// A model and the provider that is asked for it.
+///
+/// ```
+/// use codey_agent::ModelBinding;
+/// use codey_llm::{Capabilities, Effort, ModelInfo, ScriptedProvider};
+/// let capabilities = Capabilities { images: false, effort: true };
+/// let binding = ModelBinding {
+///     provider: ScriptedProvider::new("recording", Vec::new()), // or what codey_providers::connect gives
+///     model: ModelInfo { id: "qwen3".into(), window: Some(32_768), max_output: 4_096, price: None, capabilities },
+///     endpoint: "recording".into(),
+///     effort: None,
+/// };
+/// let harder = ModelBinding { effort: Some(Effort::High), ..binding.clone() };
+/// assert_eq!(harder.provider.id(), binding.provider.id());
+/// ```
 #[derive(Clone)]
 pub struct ModelBinding {
     /// Asks the model.
@@ -32,6 +46,12 @@ pub struct ModelBinding {
 }
 
 /// A wish for another model, as [`codey_protocol::Input::SetModel`] says it.
+///
+/// ```
+/// use codey_agent::SetModel;
+/// let wish = SetModel { model: "qwen3".into(), endpoint: None, effort: None };
+/// assert_eq!(wish.endpoint.as_deref().unwrap_or("the current one"), "the current one");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetModel {
     /// The model's name.
@@ -43,10 +63,35 @@ pub struct SetModel {
 }
 
 /// Finds the model that is wished for; gets the current one too.
+///
+/// ```
+/// use std::sync::Arc;
+/// use codey_agent::{ModelBinding, ModelResolver};
+/// use codey_llm::ModelInfo;
+/// use codey_protocol::{FailCode, RunError};
+/// // Any model of the endpoint in use; no other endpoint.
+/// let resolver: ModelResolver = Arc::new(|wish, current| {
+///     Box::pin(async move {
+///         if wish.endpoint.is_some_and(|endpoint| endpoint != current.endpoint) {
+///             return Err(RunError::new(FailCode::Config, "there is one endpoint only", "Leave the endpoint out."));
+///         }
+///         let model = ModelInfo { id: wish.model, price: None, ..current.model.clone() };
+///         Ok(ModelBinding { model, effort: wish.effort, ..current })
+///     })
+/// });
+/// ```
 pub type ModelResolver =
     Arc<dyn Fn(SetModel, ModelBinding) -> BoxFuture<'static, Result<ModelBinding, RunError>> + Send + Sync>;
 
 /// Where the agent works, for people; the tools hold the real handle.
+///
+/// ```
+/// use codey_agent::Place;
+/// use codey_protocol::SandboxStatus;
+/// let (root, cwd) = ("/home/me/project".to_owned(), "/home/me/project/core".to_owned());
+/// let place = Place { root, cwd, sandbox: SandboxStatus::off() };
+/// assert!(place.cwd.starts_with(&place.root));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Place {
     /// Top of the workspace.
@@ -58,6 +103,33 @@ pub struct Place {
 }
 
 /// Puts an agent together.
+///
+/// ```
+/// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// # let (folder, binding, workspace, session, place) = fixture::parts(fixture::writes_a_file());
+/// use codey_agent::AgentBuilder;
+/// use codey_llm::Block;
+/// use codey_protocol::{Event, Input, PermissionMode};
+/// use codey_tools::builtin_tools;
+///
+/// let mut handle = AgentBuilder::new(binding, workspace, session, place)
+///     .system(vec!["You are a coding agent.".into()])
+///     .tools(builtin_tools())
+///     .mode(PermissionMode::AcceptEdits)
+///     .spawn()?;
+/// handle.inputs.send(Input::Prompt(vec![Block::text("write a.txt")]))?;
+/// let answer = loop {
+///     match handle.events.recv().await {
+///         Some(Event::RunEnd { text, .. }) => break text,
+///         Some(_) => {}
+///         None => panic!("the agent ended"),
+///     }
+/// };
+/// assert_eq!(answer, "done");
+/// assert_eq!(std::fs::read_to_string(folder.path().join("a.txt"))?, "hello\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 pub struct AgentBuilder {
     binding: ModelBinding,
     workspace: Workspace,
@@ -81,6 +153,20 @@ impl AgentBuilder {
     ///
     /// Without further calls it has no tools, an empty system prompt, the default mode, nobody to ask and the limits of
     /// [`Limits::default`]. The repetition guard is always there.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, binding, workspace, session, place) = fixture::parts(fixture::writes_a_file());
+    /// # use codey_agent::AgentBuilder;
+    /// use codey_protocol::{ErrorCode, Event};
+    /// let agent = AgentBuilder::new(binding, workspace, session, place);
+    /// let events = run(agent, "write a.txt").await; // sends the prompt and reads all events
+    /// let unknown = |event: &Event| matches!(event, Event::ToolEnd { code: Some(ErrorCode::UnknownTool), .. });
+    /// assert!(events.iter().any(unknown), "no tools were given");
+    /// # });
+    /// ```
     pub fn new(binding: ModelBinding, workspace: Workspace, session: Session, place: Place) -> Self {
         Self {
             binding,
@@ -102,66 +188,253 @@ impl AgentBuilder {
     }
 
     /// Sets the system prompt's parts, the stablest first.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # let (folder, binding, workspace, session, place) = fixture::parts(Vec::new());
+    /// # use codey_agent::{AgentBuilder, ModelBinding};
+    /// use codey_llm::ScriptedProvider;
+    /// let provider = ScriptedProvider::new("recording", Vec::new());
+    /// let binding = ModelBinding { provider: provider.clone(), ..binding };
+    /// let agent = AgentBuilder::new(binding, workspace, session, place).system(vec!["You write haiku.".into()]);
+    /// fixture::run(agent, "hi").await; // sends the prompt and reads all events
+    /// assert_eq!(provider.requests()[0].system[0], "You write haiku.");
+    /// # });
+    /// ```
     pub fn system(mut self, parts: Vec<String>) -> Self {
         self.system = parts;
         self
     }
 
     /// Sets the tools, in the order the model is told of them.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use codey_protocol::Event;
+    /// use codey_tools::builtin_tools;
+    /// let mut tools = builtin_tools();
+    /// tools.retain(|tool| tool.info().spec.name != "bash");
+    /// let events = run(agent.tools(tools), "write a.txt").await;
+    /// let Event::SessionStart { tools, .. } = &events[0] else { panic!() };
+    /// assert_eq!(tools, &["read", "glob", "grep", "edit", "write"]);
+    /// # });
+    /// ```
     pub fn tools(mut self, tools: ToolSet) -> Self {
         self.tools = tools;
         self
     }
 
     /// Adds a guard.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use std::sync::Arc;
+    /// use async_trait::async_trait;
+    /// use codey_protocol::{ErrorCode, Event, PermissionMode, ToolKind};
+    /// use codey_tools::{Guard, GuardedCall, Refusal};
+    ///
+    /// struct ReadOnly;
+    ///
+    /// #[async_trait]
+    /// impl Guard for ReadOnly {
+    ///     fn name(&self) -> &'static str {
+    ///         "read_only"
+    ///     }
+    ///
+    ///     async fn check(&self, call: &GuardedCall<'_>) -> Option<Refusal> {
+    ///         let looks = matches!(call.kind, ToolKind::Read | ToolKind::Search);
+    ///         (!looks).then(|| Refusal { reason: "only look here, change nothing".into() })
+    ///     }
+    /// }
+    ///
+    /// let agent = agent.mode(PermissionMode::AlwaysApprove).guard(Arc::new(ReadOnly));
+    /// let events = run(agent, "write a.txt").await;
+    /// let denied = |event: &Event| matches!(event, Event::ToolEnd { code: Some(ErrorCode::Denied), .. });
+    /// assert!(events.iter().any(denied));
+    /// # });
+    /// ```
     pub fn guard(mut self, guard: Arc<dyn Guard>) -> Self {
         self.guards.push(guard);
         self
     }
 
     /// Sets when the person is asked.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use codey_protocol::{ErrorCode, Event, PermissionMode};
+    /// let events = run(agent.mode(PermissionMode::Plan), "write a.txt").await;
+    /// let denied = |event: &Event| matches!(event, Event::ToolEnd { code: Some(ErrorCode::Denied), .. });
+    /// assert!(events.iter().any(denied) && !folder.path().join("a.txt").exists());
+    /// # });
+    /// ```
     pub fn mode(mut self, mode: PermissionMode) -> Self {
         self.mode = mode;
         self
     }
 
     /// Says whether approvals can be answered; if not, a call that needs one ends the run.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use codey_llm::Block;
+    /// use codey_protocol::{Decision, Event, Input, PermissionMode};
+    /// let mut handle = agent.mode(PermissionMode::Default).answers(true).spawn().unwrap();
+    /// handle.inputs.send(Input::Prompt(vec![Block::text("write a.txt")])).unwrap();
+    /// while let Some(event) = handle.events.recv().await {
+    ///     match event {
+    ///         Event::ApprovalRequest { call, .. } => {
+    ///             handle.inputs.send(Input::Resolve { call, decision: Decision::Once {} }).unwrap();
+    ///         }
+    ///         Event::RunEnd { .. } => break,
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert!(folder.path().join("a.txt").exists());
+    /// # });
+    /// ```
     pub fn answers(mut self, answers: bool) -> Self {
         self.answers = answers;
         self
     }
 
     /// Sets the bounds of each run.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use std::num::NonZeroU32;
+    /// use codey_protocol::{Limit, Limits, RunOutcome};
+    /// let agent = agent.limits(Limits { turns: NonZeroU32::new(1), ..Limits::default() });
+    /// # let agent = agent.mode(codey_protocol::PermissionMode::AcceptEdits);
+    /// let events = run(agent, "write a.txt").await;
+    /// assert_eq!(outcome(&events), &RunOutcome::LimitReached { limit: Limit::Turns });
+    /// assert!(folder.path().join("a.txt").exists(), "the calls of the last turn still run");
+    /// # });
+    /// ```
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Sets when the context counts as full.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use codey_ctx::FoldPolicy;
+    /// use codey_protocol::{Limit, RunOutcome};
+    /// let events = run(agent.policy(FoldPolicy { floor: 0.0 }), "write a.txt").await;
+    /// assert_eq!(outcome(&events), &RunOutcome::LimitReached { limit: Limit::ContextFull });
+    /// # });
+    /// ```
     pub fn policy(mut self, policy: FoldPolicy) -> Self {
         self.policy = policy;
         self
     }
 
     /// Lets the person change the model.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use std::sync::Arc;
+    /// use codey_agent::ModelBinding;
+    /// use codey_llm::ModelInfo;
+    /// use codey_llm::Block;
+    /// use codey_protocol::{Event, Input};
+    /// let agent = agent.resolver(Arc::new(|wish, current| {
+    ///     let model = ModelInfo { id: wish.model, ..current.model.clone() };
+    ///     Box::pin(async move { Ok(ModelBinding { model, effort: wish.effort, ..current }) })
+    /// }));
+    /// let mut handle = agent.spawn().unwrap();
+    /// handle.inputs.send(Input::SetModel { model: "qwen3".into(), endpoint: None, effort: None }).unwrap();
+    /// handle.inputs.send(Input::Prompt(vec![Block::text("who are you?")])).unwrap();
+    /// let mut written_by = None;
+    /// while written_by.is_none() {
+    ///     if let Event::Message { node } = handle.events.recv().await.unwrap() {
+    ///         written_by = node.meta.model;
+    ///     }
+    /// }
+    /// assert_eq!(written_by.as_deref(), Some("qwen3"));
+    /// # });
+    /// ```
     pub fn resolver(mut self, resolver: ModelResolver) -> Self {
         self.resolver = Some(resolver);
         self
     }
 
     /// Calls `observer` with each event before it is sent. It must be quick.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let seen = Arc::new(AtomicUsize::new(0));
+    /// let counter = seen.clone();
+    /// let agent = agent.observer(Arc::new(move |_| {
+    ///     counter.fetch_add(1, Ordering::Relaxed);
+    /// }));
+    /// let events = run(agent, "write a.txt").await;
+    /// assert_eq!(seen.load(Ordering::Relaxed), events.len());
+    /// # });
+    /// ```
     pub fn observer(mut self, observer: Arc<dyn Fn(&Event) + Send + Sync>) -> Self {
         self.observer = Some(observer);
         self
     }
 
     /// Says that the session is an older one that goes on: its path is sent as a `PathReset`.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use codey_protocol::Event;
+    /// let events = run(agent.resumed(true), "write a.txt").await;
+    /// assert!(matches!(&events[..2], [Event::SessionStart { resumed: true, .. }, Event::PathReset { .. }]));
+    /// # });
+    /// ```
     pub fn resumed(mut self, resumed: bool) -> Self {
         self.resumed = resumed;
         self
     }
 
     /// Adds a warning that is sent right after the start.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use codey_protocol::Event;
+    /// let events = run(agent.notice("config_ignored", "project.toml was not read"), "write a.txt").await;
+    /// assert!(matches!(&events[1], Event::Warning { code, .. } if code == "config_ignored"));
+    /// # });
+    /// ```
     pub fn notice(mut self, code: impl Into<String>, message: impl Into<String>) -> Self {
         self.notices.push((code.into(), message.into()));
         self
@@ -171,6 +444,21 @@ impl AgentBuilder {
     ///
     /// # Errors
     /// The session's path cannot be read.
+    ///
+    /// ```
+    /// # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/docs/fixture.rs")); }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use fixture::{outcome, run};
+    /// # let (folder, agent) = fixture::agent(fixture::writes_a_file());
+    /// use codey_llm::Block;
+    /// use codey_protocol::{Event, Input};
+    /// let mut handle = agent.spawn()?;
+    /// assert!(matches!(handle.events.recv().await, Some(Event::SessionStart { .. })));
+    /// drop(handle.inputs); // nothing more is to come, so the agent ends
+    /// assert_eq!(handle.events.recv().await, None);
+    /// # Ok::<(), codey_session::SessionError>(())
+    /// # }).unwrap();
+    /// ```
     pub fn spawn(self) -> Result<Handle, SessionError> {
         let (events, event_receiver) = mpsc::channel(EVENT_CAPACITY);
         let (input_sender, inputs) = mpsc::unbounded_channel();

@@ -16,3 +16,8 @@ mod run;
 mod turn;
 
 pub use agent::{AgentBuilder, ModelBinding, ModelResolver, Place, SetModel};
+
+/// Compiles the examples of the document for people who embed the agent.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+mod embedding {}

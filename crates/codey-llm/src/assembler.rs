@@ -7,6 +7,16 @@ use serde_json::{Map, Value};
 use crate::{Block, Message, Opaque, StopReason, StreamEvent};
 
 /// Collects the blocks of one response, by index and never by "the current block".
+///
+/// ```
+/// use codey_llm::{Assembler, Block, StopReason, StreamEvent};
+/// let mut assembler = Assembler::default();
+/// assembler.push(&StreamEvent::BlockStart { index: 0, block: Block::text("") });
+/// for part in ["All tests ", "pass."] {
+///     assembler.push(&StreamEvent::BlockDelta { index: 0, text: part.into() });
+/// }
+/// assert_eq!(assembler.finish(&StopReason::EndTurn).message.text(), "All tests pass.");
+/// ```
 #[derive(Debug, Default)]
 pub struct Assembler {
     blocks: BTreeMap<usize, Open>,
@@ -20,6 +30,15 @@ struct Open {
 }
 
 /// A finished message and which of its calls was cut.
+///
+/// ```
+/// use codey_llm::{Assembler, StopReason, StreamEvent, tool_use};
+/// let mut assembler = Assembler::default();
+/// let block = tool_use("c1", "bash", serde_json::json!({"command": "rm -rf build"}));
+/// assembler.push(&StreamEvent::BlockStart { index: 0, block });
+/// // Cut at the output limit: more may have been meant to follow, so the call must not run.
+/// assert!(assembler.finish(&StopReason::MaxTokens).last_call_cut);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembled {
     /// The message, blank text blocks left out.
@@ -30,6 +49,18 @@ pub struct Assembled {
 
 impl Assembler {
     /// Takes the next event.
+    ///
+    /// ```
+    /// use codey_llm::{Assembler, Block, StopReason, StreamEvent, tool_use};
+    /// let mut assembler = Assembler::default();
+    /// assembler.push(&StreamEvent::BlockStart { index: 0, block: tool_use("c1", "read", serde_json::json!({})) });
+    /// for part in [r#"{"path":"#, r#""a.txt"}"#] {
+    ///     assembler.push(&StreamEvent::BlockDelta { index: 0, text: part.into() });
+    /// }
+    /// assembler.push(&StreamEvent::BlockStop { index: 0, opaque: None });
+    /// let Block::ToolUse { input, .. } = &assembler.finish(&StopReason::ToolUse).message.content[0] else { panic!() };
+    /// assert_eq!(input["path"], "a.txt");
+    /// ```
     pub fn push(&mut self, event: &StreamEvent) {
         match event {
             StreamEvent::BlockStart { index, block } => {
@@ -54,6 +85,17 @@ impl Assembler {
     ///
     /// After [`StopReason::MaxTokens`] and [`StopReason::ContextWindow`] a call that is the last block counts as cut,
     /// even when its arguments happen to parse: half a file is valid text too.
+    ///
+    /// ```
+    /// use codey_llm::{Assembler, Block, StopReason, StreamEvent, tool_use};
+    /// let mut assembler = Assembler::default();
+    /// assembler.push(&StreamEvent::BlockStart { index: 0, block: tool_use("c1", "read", serde_json::json!({})) });
+    /// assembler.push(&StreamEvent::BlockDelta { index: 0, text: "{path: a.txt}".into() });
+    /// // Arguments that are no JSON object are kept as they came, never mended.
+    /// let message = assembler.finish(&StopReason::ToolUse).message;
+    /// let Block::ToolUse { input, invalid, .. } = &message.content[0] else { panic!() };
+    /// assert_eq!((input.to_string(), invalid.as_deref()), ("{}".to_owned(), Some("{path: a.txt}")));
+    /// ```
     pub fn finish(self, stop: &StopReason) -> Assembled {
         let cut = matches!(stop, StopReason::MaxTokens | StopReason::ContextWindow);
         let mut content: Vec<Block> = self.blocks.into_values().map(Open::close).filter(|b| !is_blank(b)).collect();
@@ -64,6 +106,14 @@ impl Assembler {
 
     /// What is kept of a response that was interrupted: its text. Unfinished thinking and calls are dropped, and so
     /// are whole ones, since nothing would answer them.
+    ///
+    /// ```
+    /// use codey_llm::{Assembler, Block, StreamEvent, tool_use};
+    /// let mut assembler = Assembler::default();
+    /// assembler.push(&StreamEvent::BlockStart { index: 0, block: Block::text("I will read it.") });
+    /// assembler.push(&StreamEvent::BlockStart { index: 1, block: tool_use("c1", "read", serde_json::json!({})) });
+    /// assert_eq!(assembler.interrupted().content, [Block::text("I will read it.")]);
+    /// ```
     pub fn interrupted(self) -> Message {
         let texts = self.blocks.into_values().map(|open| open.block);
         let mut content: Vec<Block> =

@@ -3,11 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Who a message is from. System text is no message: it belongs to the request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_llm::{Message, Role};
+/// assert_eq!(Message::user(Vec::new()).role, Role::User);
+/// assert_eq!(serde_json::to_string(&Role::Assistant).unwrap(), r#""assistant""#);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The person, and the results of tool calls.
@@ -17,17 +24,34 @@ pub enum Role {
 }
 
 /// Pairs a tool call with its result; unique within a session path.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_llm::{Block, CallId, tool_use};
+/// let Block::ToolUse { id, .. } = tool_use("toolu_1", "read", serde_json::json!({})) else { panic!() };
+/// assert_eq!(id, CallId::from("toolu_1"));
+/// assert_eq!(id.to_string(), "toolu_1");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CallId(Arc<str>);
 
 impl CallId {
     /// Wraps the id a provider gave to a call.
+    ///
+    /// ```
+    /// use codey_llm::CallId;
+    /// assert_eq!(CallId::new(String::from("call_7")), CallId::new("call_7"));
+    /// ```
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
     /// The id as the provider wrote it.
+    ///
+    /// ```
+    /// use codey_llm::CallId;
+    /// assert_eq!(CallId::new("call_7").as_str(), "call_7");
+    /// ```
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,7 +70,15 @@ impl From<&str> for CallId {
 }
 
 /// One turn of the conversation, by one side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_llm::{Block, Message};
+/// let message = Message::assistant(vec![Block::text("done")]);
+/// let json = serde_json::to_string(&message).unwrap();
+/// assert_eq!(json, r#"{"role":"assistant","content":[{"type":"text","text":"done"}]}"#);
+/// assert_eq!(serde_json::from_str::<Message>(&json).unwrap(), message);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Who said it.
     pub role: Role,
@@ -56,16 +88,36 @@ pub struct Message {
 
 impl Message {
     /// A message from the person, or one that carries tool results.
+    ///
+    /// ```
+    /// use codey_llm::{Block, Message};
+    /// let result =
+    ///     Block::ToolResult { call: "toolu_1".into(), content: vec![Block::text("12 passed")], is_error: false };
+    /// let message = Message::user(vec![result, Block::text("and now the docs")]);
+    /// assert_eq!(message.text(), "and now the docs");
+    /// ```
     pub fn user(content: Vec<Block>) -> Self {
         Self { role: Role::User, content }
     }
 
     /// A message from the model.
+    ///
+    /// ```
+    /// use codey_llm::{Block, Message, Role};
+    /// assert_eq!(Message::assistant(vec![Block::text("done")]).role, Role::Assistant);
+    /// ```
     pub fn assistant(content: Vec<Block>) -> Self {
         Self { role: Role::Assistant, content }
     }
 
     /// The text blocks, joined without a separator.
+    ///
+    /// ```
+    /// use codey_llm::{Block, Message, tool_use};
+    /// let call = tool_use("c1", "read", serde_json::json!({"path": "a.txt"}));
+    /// let message = Message::assistant(vec![Block::text("I look"), call, Block::text(" at a.txt.")]);
+    /// assert_eq!(message.text(), "I look at a.txt.");
+    /// ```
     pub fn text(&self) -> String {
         self.content.iter().filter_map(Block::as_text).collect()
     }
@@ -75,7 +127,15 @@ impl Message {
 ///
 /// `raw` is JSON text kept byte for byte: signatures break when it is written anew. It is sent back only to the
 /// provider and model that issued it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_llm::{Block, Opaque};
+/// let opaque = Opaque { provider: "anthropic".into(), model: "m".into(), raw: r#"{ "signature": "EqQB" }"#.into() };
+/// let block = Block::Thinking { text: "Which file?".into(), opaque: Some(opaque) };
+/// let json = serde_json::to_string(&block).unwrap();
+/// assert!(json.contains(r#""raw":"{ \"signature\": \"EqQB\" }""#), "its own JSON is a string, so no byte changes");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Opaque {
     /// [`crate::Provider::id`] of the issuer.
     pub provider: String,
@@ -88,7 +148,14 @@ pub struct Opaque {
 /// A piece of a message.
 ///
 /// All variants have named fields: serde cannot tag a newtype over a string.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_llm::Block;
+/// let block: Block = serde_json::from_str(r#"{"type":"image","media_type":"image/png","data":"iVBORw=="}"#).unwrap();
+/// let Block::Image { media_type, data } = block else { panic!() };
+/// assert_eq!((media_type.as_str(), &data[..]), ("image/png", &b"\x89PNG"[..]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Words for the other side.
@@ -111,6 +178,7 @@ pub enum Block {
         /// Which tool.
         name: String,
         /// The arguments; always a JSON object.
+        #[schemars(with = "serde_json::Map<String, Value>")]
         input: Value,
         /// The raw argument text when it did not parse as an object; `input` is then empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +202,7 @@ pub enum Block {
         media_type: String,
         /// The file's bytes; base64 in JSON.
         #[serde(with = "base64_bytes")]
+        #[schemars(with = "String", extend("contentEncoding" = "base64"))]
         data: Arc<[u8]>,
     },
     /// Something only its provider understands (a server tool, redacted thinking): echoed, never shown.
@@ -145,11 +214,22 @@ pub enum Block {
 
 impl Block {
     /// A text block.
+    ///
+    /// ```
+    /// use codey_llm::Block;
+    /// assert_eq!(Block::text("hi"), Block::Text { text: "hi".into() });
+    /// ```
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 
     /// The words of a text block.
+    ///
+    /// ```
+    /// use codey_llm::{Block, tool_use};
+    /// assert_eq!(Block::text("hi").as_text(), Some("hi"));
+    /// assert_eq!(tool_use("c1", "read", serde_json::json!({})).as_text(), None);
+    /// ```
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } => Some(text),

@@ -20,6 +20,16 @@ const MESSAGE_OVERHEAD: usize = 16;
 /// Estimates tokens and learns from reported usage.
 ///
 /// Reads high until three samples are in: overflowing the window fails a request, stopping early only costs a little.
+///
+/// ```
+/// use codey_llm::{Block, Message, TokenEstimator, bytes_in_tokens_of};
+/// let mut estimator = TokenEstimator::default();
+/// let bytes = bytes_in_tokens_of(&Message::user(vec![Block::text("fn main() {}".repeat(1_000))]));
+/// let first = estimator.tokens(bytes);
+/// (0..3).for_each(|_| estimator.learn(bytes, 4_000)); // what the provider reported for it
+/// assert!(first > 4_000, "without samples it reads high");
+/// assert_eq!(estimator.tokens(bytes), 4_000);
+/// ```
 #[derive(Clone, Debug)]
 pub struct TokenEstimator {
     ratio: f64,
@@ -34,12 +44,27 @@ impl Default for TokenEstimator {
 
 impl TokenEstimator {
     /// Estimates the tokens in `bytes` of prompt, as counted by [`bytes_in_tokens_of`].
+    ///
+    /// ```
+    /// use codey_llm::TokenEstimator;
+    /// let estimator = TokenEstimator::default();
+    /// assert_eq!(estimator.tokens(0), 0);
+    /// assert!(estimator.tokens(200_000) > estimator.tokens(100_000));
+    /// ```
     pub fn tokens(&self, bytes: u64) -> u64 {
         let unsure = if self.samples < SURE_AFTER { UNSURE_FACTOR } else { 1.0 };
         (bytes as f64 / self.ratio * unsure).ceil() as u64
     }
 
     /// Learns that a prompt of `bytes` took `tokens`. Implausible pairs are dropped.
+    ///
+    /// ```
+    /// use codey_llm::TokenEstimator;
+    /// let mut estimator = TokenEstimator::default();
+    /// let before = estimator.tokens(10_000);
+    /// estimator.learn(10_000, 0); // a provider that reports nothing teaches nothing
+    /// assert_eq!(estimator.tokens(10_000), before);
+    /// ```
     pub fn learn(&mut self, bytes: u64, tokens: u64) {
         if tokens == 0 {
             return;
@@ -57,6 +82,13 @@ impl TokenEstimator {
 ///
 /// A wide character (CJK and the like, three bytes) is about one token, so it weighs as much as a token of plain text;
 /// a picture weighs its fixed tokens.
+///
+/// ```
+/// use codey_llm::{Block, Message, bytes_in_tokens_of};
+/// let picture = |bytes: usize| Block::Image { media_type: "image/png".into(), data: vec![0; bytes].into() };
+/// let weight = |bytes| bytes_in_tokens_of(&Message::user(vec![picture(bytes)]));
+/// assert_eq!(weight(10), weight(1_000_000), "a picture has its price whatever its bytes");
+/// ```
 pub fn bytes_in_tokens_of(message: &Message) -> u64 {
     MESSAGE_OVERHEAD as u64 + message.content.iter().map(block_bytes).sum::<u64>()
 }

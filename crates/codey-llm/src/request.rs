@@ -3,12 +3,23 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Message;
 
 /// A tool as the model is told of it.
+///
+/// ```
+/// use codey_llm::ToolSpec;
+/// let spec = ToolSpec {
+///     name: "ticket".into(),
+///     description: "Shows a ticket of the issue tracker.".into(),
+///     schema: serde_json::json!({"type": "object", "properties": {"number": {"type": "integer"}}}),
+/// };
+/// assert_eq!(spec.schema["type"], "object");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// At most 64 of `[A-Za-z0-9_-]`.
@@ -20,6 +31,11 @@ pub struct ToolSpec {
 }
 
 /// How hard the model should think.
+///
+/// ```
+/// use codey_llm::Effort;
+/// assert_eq!(serde_json::from_str::<Effort>(r#""high""#).unwrap(), Effort::High);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
@@ -33,6 +49,11 @@ pub enum Effort {
 
 impl Effort {
     /// The word every API uses for it.
+    ///
+    /// ```
+    /// use codey_llm::Effort;
+    /// assert_eq!(Effort::Medium.as_str(), "medium");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -43,6 +64,13 @@ impl Effort {
 }
 
 /// US dollars a million tokens.
+///
+/// ```
+/// use codey_llm::{Price, Usage};
+/// let price = Price { input: 1.0, output: 5.0, cache_read: 0.1, cache_write: 1.25 };
+/// let usage = Usage { input: 500_000, output: 100_000, ..Usage::default() };
+/// assert_eq!(price.cost_usd(&usage), 1.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     /// Uncached input.
@@ -57,6 +85,14 @@ pub struct Price {
 
 impl Price {
     /// What `usage` costs, in US dollars.
+    ///
+    /// ```
+    /// use codey_llm::{Price, Usage};
+    /// let price = Price { input: 1.0, output: 5.0, cache_read: 0.1, cache_write: 1.25 };
+    /// let cached = Usage { cache_read: 1_000_000, ..Usage::default() };
+    /// let fresh = Usage { input: 1_000_000, ..Usage::default() };
+    /// assert!(price.cost_usd(&cached) < price.cost_usd(&fresh));
+    /// ```
     pub fn cost_usd(&self, usage: &Usage) -> f64 {
         let part = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
         part(usage.input, self.input)
@@ -67,6 +103,12 @@ impl Price {
 }
 
 /// What a model can take beyond text.
+///
+/// ```
+/// use codey_llm::Capabilities;
+/// let nothing_but_text = Capabilities::default();
+/// assert!(!nothing_but_text.images && !nothing_but_text.effort);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
     /// Pictures in messages.
@@ -76,6 +118,18 @@ pub struct Capabilities {
 }
 
 /// What is known of a model.
+///
+/// ```
+/// use codey_llm::{Capabilities, ModelInfo};
+/// let model = ModelInfo {
+///     id: "qwen3".into(),
+///     window: Some(32_768),
+///     max_output: 4_096,
+///     price: None, // unknown, which is not free of charge
+///     capabilities: Capabilities { images: false, effort: true },
+/// };
+/// assert!(model.window.is_some_and(|window| window > model.max_output));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// The name requests use.
@@ -91,6 +145,13 @@ pub struct ModelInfo {
 }
 
 /// Where the provider is asked to keep a cache of the prompt up to and including that place.
+///
+/// ```
+/// use codey_llm::CachePoint;
+/// let newest = 4;
+/// let points = [CachePoint::Prefix, CachePoint::Message(newest - 2), CachePoint::Message(newest)];
+/// assert_eq!(points.iter().filter(|point| **point == CachePoint::Prefix).count(), 1);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePoint {
     /// After tools and system prompt.
@@ -102,6 +163,24 @@ pub enum CachePoint {
 /// One request to a model. Cheap to build: nothing in it is copied deeply each turn.
 ///
 /// Cache marks belong to a request, never to a stored block.
+///
+/// ```
+/// use codey_llm::{Block, CachePoint, Capabilities, Message, ModelInfo, Request};
+/// let capabilities = Capabilities::default();
+/// let model = ModelInfo { id: "m".into(), window: None, max_output: 4_096, price: None, capabilities };
+/// let request = Request {
+///     max_tokens: model.max_output,
+///     model,
+///     system: ["You are a coding agent.".to_owned()].into(),
+///     tools: [].into(),
+///     messages: vec![Message::user(vec![Block::text("hi")]).into()],
+///     effort: None,
+///     temperature: None,
+///     cache_points: vec![CachePoint::Prefix],
+/// };
+/// let copy = request.clone(); // shares system, tools and messages
+/// assert!(std::sync::Arc::ptr_eq(&request.messages[0], &copy.messages[0]));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Which model.
@@ -123,7 +202,15 @@ pub struct Request {
 }
 
 /// Tokens a response took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_llm::Usage;
+/// let mut session = Usage::default();
+/// session += Usage { input: 200, output: 50, cache_read: 3_000, ..Usage::default() };
+/// session += Usage { input: 100, output: 10, cache_read: 3_200, ..Usage::default() };
+/// assert_eq!((session.input, session.total()), (300, 6_560));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Input that was not in the cache.
     pub input: u64,
@@ -139,11 +226,23 @@ pub struct Usage {
 
 impl Usage {
     /// The whole prompt, cached or not.
+    ///
+    /// ```
+    /// use codey_llm::Usage;
+    /// let usage = Usage { input: 100, output: 7, cache_read: 3_000, cache_write: 200, reasoning: 5 };
+    /// assert_eq!(usage.context(), 3_300);
+    /// ```
     pub fn context(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
     /// Prompt and output together.
+    ///
+    /// ```
+    /// use codey_llm::Usage;
+    /// let usage = Usage { input: 100, output: 7, cache_read: 3_000, cache_write: 200, reasoning: 5 };
+    /// assert_eq!(usage.total(), 3_307, "reasoning is part of the output");
+    /// ```
     pub fn total(&self) -> u64 {
         self.context().saturating_add(self.output)
     }

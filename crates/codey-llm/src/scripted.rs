@@ -12,6 +12,15 @@ use crate::{
 };
 
 /// What a scripted response does next.
+///
+/// ```
+/// use std::time::Duration;
+/// use codey_llm::{ProviderError, ProviderErrorKind, ScriptedProvider, ScriptedTurn, Step};
+/// let error = ProviderError::new(ProviderErrorKind::Overloaded, "no room");
+/// let turn = ScriptedTurn(vec![Step::Wait(Duration::from_millis(5)), Step::Fail(error)]);
+/// let provider = ScriptedProvider::new("test", vec![turn]);
+/// assert!(provider.requests().is_empty(), "nothing happens before somebody asks");
+/// ```
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Sends an event.
@@ -25,10 +34,28 @@ pub enum Step {
 }
 
 /// One scripted response.
+///
+/// ```
+/// use codey_llm::{Block, ScriptedTurn, Step, StopReason, turn};
+/// // A response that stalls before its end mark.
+/// let mut stalled = turn(vec![Block::text("Let me see")], StopReason::EndTurn);
+/// stalled.0.pop();
+/// stalled.0.push(Step::Hang);
+/// assert!(matches!(stalled.0.last(), Some(Step::Hang)));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedTurn(pub Vec<Step>);
 
 /// A response of whole blocks that ends with `stop`; each block comes as start, one delta and stop.
+///
+/// ```
+/// use codey_llm::{Block, StopReason, tool_use, turn};
+/// let turns = [
+///     turn(vec![tool_use("c1", "bash", serde_json::json!({"command": "make test"}))], StopReason::ToolUse),
+///     turn(vec![Block::text("They pass.")], StopReason::EndTurn),
+/// ];
+/// assert_eq!(turns[1].0.len(), 4, "start, delta, stop, end mark");
+/// ```
 pub fn turn(blocks: Vec<Block>, stop: StopReason) -> ScriptedTurn {
     let mut steps = Vec::new();
     for (index, block) in blocks.into_iter().enumerate() {
@@ -45,6 +72,12 @@ pub fn turn(blocks: Vec<Block>, stop: StopReason) -> ScriptedTurn {
 }
 
 /// A tool call block.
+///
+/// ```
+/// use codey_llm::{Block, tool_use};
+/// let block = tool_use("c1", "read", serde_json::json!({"path": "a.txt"}));
+/// assert!(matches!(block, Block::ToolUse { invalid: None, .. }));
+/// ```
 pub fn tool_use(id: &str, name: &str, input: Value) -> Block {
     Block::ToolUse { id: CallId::new(id), name: name.to_owned(), input, invalid: None, opaque: None }
 }
@@ -79,11 +112,34 @@ pub struct ScriptedProvider {
 
 impl ScriptedProvider {
     /// A provider that plays `turns`.
+    ///
+    /// ```
+    /// use codey_llm::{Provider as _, ScriptedProvider};
+    /// assert_eq!(ScriptedProvider::new("recording", Vec::new()).id(), "recording");
+    /// ```
     pub fn new(id: impl Into<String>, turns: Vec<ScriptedTurn>) -> Arc<Self> {
         Arc::new(Self { id: id.into(), turns: Mutex::new(turns.into()), requests: Mutex::default() })
     }
 
     /// The requests so far, oldest first.
+    ///
+    /// ```
+    /// use codey_llm::{Block, Capabilities, Message, ModelInfo, Provider as _, Request, ScriptedProvider};
+    /// let capabilities = Capabilities::default();
+    /// let model = ModelInfo { id: "m".into(), window: None, max_output: 100, price: None, capabilities };
+    /// let provider = ScriptedProvider::new("test", Vec::new());
+    /// let _ = provider.stream(Request {
+    ///     model,
+    ///     system: [].into(),
+    ///     tools: [].into(),
+    ///     messages: vec![Message::user(vec![Block::text("hi")]).into()],
+    ///     max_tokens: 100,
+    ///     effort: None,
+    ///     temperature: None,
+    ///     cache_points: Vec::new(),
+    /// });
+    /// assert_eq!(provider.requests()[0].messages[0].text(), "hi");
+    /// ```
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -8,6 +8,15 @@ use futures::Stream;
 use crate::{Block, Opaque, ProviderError, Usage};
 
 /// Why a response ended.
+///
+/// ```
+/// use codey_llm::StopReason;
+/// /// Whether the answer is whole.
+/// fn is_whole(stop: &StopReason) -> bool {
+///     !matches!(stop, StopReason::MaxTokens | StopReason::ContextWindow)
+/// }
+/// assert!(is_whole(&StopReason::EndTurn) && !is_whole(&StopReason::MaxTokens));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The model had no more to say.
@@ -34,6 +43,19 @@ pub enum StopReason {
 /// A step of a response.
 ///
 /// Blocks may overlap: a block with index 1 can start before block 0 stops.
+///
+/// ```
+/// use codey_llm::{Block, StreamEvent};
+/// /// What a person could be shown of it.
+/// fn shown(event: &StreamEvent) -> Option<String> {
+///     match event {
+///         StreamEvent::Retrying { attempt, of, .. } => Some(format!("try {attempt} of {of} failed")),
+///         StreamEvent::BlockDelta { text, .. } => Some(text.clone()),
+///         StreamEvent::BlockStart { .. } | StreamEvent::BlockStop { .. } | StreamEvent::Done { .. } => None,
+///     }
+/// }
+/// assert_eq!(shown(&StreamEvent::BlockDelta { index: 0, text: "All".into() }), Some("All".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamEvent {
     /// A try failed and the next one waits. Only before the first `BlockStart`.
@@ -78,4 +100,15 @@ pub enum StreamEvent {
 }
 
 /// A response in progress. Yields exactly one `Done` or one error, last. Dropping it aborts the request.
+///
+/// ```
+/// use codey_llm::{EventStream, ProviderError, ProviderErrorKind};
+/// use futures::{StreamExt as _, stream};
+/// /// A response that fails at once.
+/// fn refused() -> EventStream {
+///     stream::iter([Err(ProviderError::new(ProviderErrorKind::Refusal, "declined"))]).boxed()
+/// }
+/// let first = futures::executor::block_on(refused().next());
+/// assert!(matches!(first, Some(Err(error)) if error.kind == ProviderErrorKind::Refusal));
+/// ```
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<StreamEvent, ProviderError>> + Send>>;

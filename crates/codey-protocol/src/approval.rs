@@ -1,11 +1,30 @@
 //! Asking before something is done.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ToolDisplay;
 
 /// What is asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::{Approval, Event, ToolDisplay};
+/// /// What a person is asked.
+/// fn question(event: &Event) -> Option<String> {
+///     let Event::ApprovalRequest { approval, .. } = event else { return None };
+///     let always = if approval.rememberable { ", a for always" } else { "" };
+///     Some(format!("{}? [y, n{always}]", approval.summary))
+/// }
+/// let approval = Approval {
+///     tool: "bash".into(),
+///     summary: "bash make test".into(),
+///     preview: ToolDisplay::text("make test"),
+///     rememberable: true,
+/// };
+/// let event = Event::ApprovalRequest { call: "c1".into(), approval };
+/// assert_eq!(question(&event).as_deref(), Some("bash make test? [y, n, a for always]"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Which tool.
     pub tool: String,
@@ -18,7 +37,13 @@ pub struct Approval {
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::Decision;
+/// let no = Decision::Reject { reason: Some("use the fast tests".into()) };
+/// assert_eq!(serde_json::to_string(&no).unwrap(), r#"{"decision":"reject","reason":"use the fast tests"}"#);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
     /// Yes, this time.

@@ -3,10 +3,21 @@
 use std::fmt;
 
 use codey_llm::{ProviderError, ProviderErrorKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a tool call failed. The model reads the text; metrics count the code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::{ErrorCode, Event};
+/// /// Counts the edits that did not find their place.
+/// fn missed(events: &[Event]) -> usize {
+///     let is_missed = |event: &&Event| matches!(event, Event::ToolEnd { code: Some(ErrorCode::NoMatch), .. });
+///     events.iter().filter(is_missed).count()
+/// }
+/// assert_eq!(missed(&[Event::RunStart {}]), 0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the contract's codes and say it")]
 pub enum ErrorCode {
@@ -32,7 +43,14 @@ pub enum ErrorCode {
 }
 
 /// Why a run failed, by what the user can do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_llm::ProviderErrorKind;
+/// use codey_protocol::FailCode;
+/// assert_eq!(FailCode::from(ProviderErrorKind::Auth), FailCode::Auth);
+/// assert_eq!(serde_json::to_string(&FailCode::RateLimit).unwrap(), r#""rate_limit""#);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the contract's codes and say it")]
 pub enum FailCode {
@@ -73,6 +91,14 @@ impl From<ProviderErrorKind> for FailCode {
 }
 
 /// Ends a run; for the user.
+///
+/// ```
+/// use codey_llm::{ProviderError, ProviderErrorKind};
+/// use codey_protocol::{FailCode, RunError};
+/// let error = ProviderError::new(ProviderErrorKind::Auth, "example answered 401").hint("Check EXAMPLE_KEY.");
+/// let error = RunError::from(error);
+/// assert_eq!((error.code, error.to_string().as_str()), (FailCode::Auth, "example answered 401"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct RunError {
     /// What kind of failure.
@@ -85,6 +111,12 @@ pub struct RunError {
 
 impl RunError {
     /// An error of a run.
+    ///
+    /// ```
+    /// use codey_protocol::{FailCode, RunError, RunOutcome};
+    /// let error = RunError::new(FailCode::ModelNotFound, "example has no model qwen9", "Name one that it has.");
+    /// assert!(matches!(RunOutcome::from(error), RunOutcome::Failed { code: FailCode::ModelNotFound, .. }));
+    /// ```
     pub fn new(code: FailCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: hint.into() }
     }
@@ -103,6 +135,16 @@ impl From<ProviderError> for RunError {
 }
 
 /// Prevents an agent from starting; for the user.
+///
+/// ```
+/// use codey_protocol::{FailCode, StartError};
+/// let error = StartError {
+///     code: FailCode::Session,
+///     message: "the session is in use by process 4711".into(),
+///     hint: "Wait until it ends, or start a new session.".into(),
+/// };
+/// assert_eq!(format!("{error}. {}", error.hint).lines().count(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct StartError {
@@ -116,6 +158,12 @@ pub struct StartError {
 
 impl StartError {
     /// The user asked for something that cannot be.
+    ///
+    /// ```
+    /// use codey_protocol::{FailCode, StartError};
+    /// let error = StartError::config("there is no endpoint named \"nowhere\"", "Name one of the configured ones.");
+    /// assert_eq!(error.code, FailCode::Config);
+    /// ```
     pub fn config(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { code: FailCode::Config, message: message.into(), hint: hint.into() }
     }

@@ -1,6 +1,7 @@
 //! What the core tells a front end.
 
 use codey_llm::{CallId, Usage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +11,15 @@ use crate::{
 };
 
 /// Something that happened. One JSON object a line in `--mode json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::Event;
+/// let line = r#"{"type":"retry","attempt":1,"of":4,"wait_ms":500,"reason":"no room"}"#;
+/// let event: Event = serde_json::from_str(line).unwrap();
+/// assert!(matches!(event, Event::Retry { attempt: 1, wait_ms: 500, .. }));
+/// assert_eq!(serde_json::to_string(&event).unwrap(), line);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
     /// The agent is ready; always first.
@@ -76,7 +85,8 @@ pub enum Event {
         kind: ToolKind,
         /// One line that says what it does.
         summary: String,
-        /// The arguments.
+        /// The arguments; always a JSON object.
+        #[schemars(with = "serde_json::Map<String, Value>")]
         input: Value,
     },
     /// Output of a running call.
@@ -86,7 +96,7 @@ pub enum Event {
         /// The new part.
         text: String,
     },
-    /// The person is asked; the call waits for [`crate::Input::Resolve`].
+    /// The person is asked; the call waits for the answer ([`crate::Input::Resolve`]).
     ApprovalRequest {
         /// Which call.
         call: CallId,
@@ -169,7 +179,7 @@ pub enum Event {
         /// For the user.
         message: String,
     },
-    /// A run ended; exactly one for each `RunStart`.
+    /// A run ended; exactly one for each `run_start`.
     RunEnd {
         /// How.
         outcome: RunOutcome,
@@ -185,7 +195,17 @@ pub enum Event {
 }
 
 /// How bash is confined, as set up and not as wished.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::{SandboxPolicy, SandboxStatus};
+/// let status = SandboxStatus {
+///     policy: SandboxPolicy::Workspace,
+///     active: vec!["landlock".into(), "seccomp".into()],
+///     network: "off".into(),
+/// };
+/// assert!(!status.active.is_empty(), "bash is confined");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SandboxStatus {
     /// The policy in force.
     pub policy: SandboxPolicy,
@@ -197,13 +217,24 @@ pub struct SandboxStatus {
 
 impl SandboxStatus {
     /// No confinement.
+    ///
+    /// ```
+    /// use codey_protocol::SandboxStatus;
+    /// let status = SandboxStatus::off();
+    /// assert_eq!((status.active.len(), status.network.as_str()), (0, "on"));
+    /// ```
     pub fn off() -> Self {
         Self { policy: SandboxPolicy::Off, active: Vec::new(), network: "on".to_owned() }
     }
 }
 
 /// How context was made smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::CompactionKind;
+/// assert_eq!(serde_json::to_string(&CompactionKind::Fold).unwrap(), r#""fold""#);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionKind {
     /// Old tool output became stubs.
@@ -213,7 +244,13 @@ pub enum CompactionKind {
 }
 
 /// Which bound ended a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::{Limit, RunOutcome};
+/// let outcome = RunOutcome::LimitReached { limit: Limit::ContextFull };
+/// assert_eq!(serde_json::to_string(&outcome).unwrap(), r#"{"kind":"limit_reached","limit":"context_full"}"#);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// Model responses.
@@ -229,7 +266,19 @@ pub enum Limit {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::RunOutcome;
+/// /// Whether the same prompt could be worth another try.
+/// fn is_unfinished(outcome: &RunOutcome) -> bool {
+///     match outcome {
+///         RunOutcome::Completed {} | RunOutcome::NeedsApproval { .. } => false,
+///         RunOutcome::Interrupted {} | RunOutcome::LimitReached { .. } | RunOutcome::Failed { .. } => true,
+///     }
+/// }
+/// assert!(is_unfinished(&RunOutcome::Interrupted {}));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunOutcome {
     /// The model stopped by itself.

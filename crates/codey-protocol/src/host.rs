@@ -12,6 +12,20 @@ use tokio_util::sync::CancellationToken;
 use crate::{Event, Input, Limits, NodeId, NodeView, PermissionMode, SandboxPolicy, StartError};
 
 /// Holds a running agent. Dropping it cancels the agent and rejects an open approval.
+///
+/// ```
+/// use codey_llm::Block;
+/// use codey_protocol::{Event, Handle, Input};
+/// /// Sends a prompt and returns the answer; `None` if the agent ended without one.
+/// async fn ask(handle: &mut Handle, prompt: &str) -> Option<String> {
+///     handle.inputs.send(Input::Prompt(vec![Block::text(prompt)])).ok()?;
+///     loop {
+///         if let Event::RunEnd { text, .. } = handle.events.recv().await? {
+///             return Some(text);
+///         }
+///     }
+/// }
+/// ```
 pub struct Handle {
     /// Takes inputs, also during a turn.
     pub inputs: UnboundedSender<Input>,
@@ -22,6 +36,13 @@ pub struct Handle {
 }
 
 /// Which session an agent works in.
+///
+/// ```
+/// use codey_protocol::SessionChoice;
+/// let choice = SessionChoice::Id { id: "01JGFJJZ".into(), branch: None };
+/// assert_ne!(choice, SessionChoice::default());
+/// assert_eq!(SessionChoice::default(), SessionChoice::New);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SessionChoice {
     /// A new one.
@@ -41,6 +62,12 @@ pub enum SessionChoice {
 }
 
 /// A model, and where if that matters.
+///
+/// ```
+/// use codey_protocol::ModelRef;
+/// let anything_there = ModelRef { endpoint: Some("ollama".into()), ..ModelRef::default() };
+/// assert_eq!(anything_there.model, None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelRef {
     /// Its name; `None`: the endpoint's default.
@@ -50,6 +77,17 @@ pub struct ModelRef {
 }
 
 /// What a consumer wants of a new agent.
+///
+/// ```
+/// use codey_protocol::{PermissionMode, SessionChoice, SpawnRequest};
+/// let request = SpawnRequest {
+///     cwd: "/home/me/project".into(),
+///     session: SessionChoice::Latest,
+///     mode: Some(PermissionMode::Plan),
+///     ..SpawnRequest::default()
+/// };
+/// assert!(!request.answers && request.limits.is_none());
+/// ```
 #[derive(Clone, Default)]
 pub struct SpawnRequest {
     /// Where it works.
@@ -85,6 +123,12 @@ pub struct SpawnRequest {
 }
 
 /// Which sessions to list.
+///
+/// ```
+/// use codey_protocol::SessionFilter;
+/// let here = SessionFilter { cwd: std::env::current_dir().unwrap() };
+/// assert!(here.cwd.is_absolute());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionFilter {
     /// Those of the workspace that holds this folder.
@@ -92,6 +136,26 @@ pub struct SessionFilter {
 }
 
 /// A line of the session list.
+///
+/// ```
+/// use codey_protocol::SessionSummary;
+/// /// A line of a list.
+/// fn line(session: &SessionSummary) -> String {
+///     let problem = session.problem.as_ref().map_or(String::new(), |problem| format!(" ({problem})"));
+///     format!("{}  {} turns  {}{problem}", session.updated_at, session.turns, session.title)
+/// }
+/// let session = SessionSummary {
+///     id: "01JGFJJZ00000000000000000A".into(),
+///     title: "make the test pass".into(),
+///     created_at: "2025-01-01T12:00:00.000Z".into(),
+///     updated_at: "2025-01-01T12:03:10.250Z".into(),
+///     turns: 7,
+///     usage: Default::default(),
+///     branches: 1,
+///     problem: None,
+/// };
+/// assert_eq!(line(&session), "2025-01-01T12:03:10.250Z  7 turns  make the test pass");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {
     /// Its id.
@@ -114,6 +178,20 @@ pub struct SessionSummary {
 }
 
 /// A session's tree.
+///
+/// ```
+/// use codey_protocol::{NodeView, SessionView};
+/// /// The nodes from the first to the head.
+/// fn lineage(view: &SessionView) -> Vec<&NodeView> {
+///     let node = |id| view.nodes.iter().find(|node| node.id == id);
+///     let mut lineage: Vec<&NodeView> =
+///         std::iter::successors(view.head.and_then(node), |last| last.parent.and_then(node)).collect();
+///     lineage.reverse();
+///     lineage
+/// }
+/// let empty = SessionView { id: "x".into(), root: "/w".into(), nodes: vec![], head: None, warnings: vec![] };
+/// assert!(lineage(&empty).is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionView {
     /// Its id.
@@ -129,6 +207,12 @@ pub struct SessionView {
 }
 
 /// A part of the prompt prefix.
+///
+/// ```
+/// use codey_protocol::ContextPart;
+/// let part = ContextPart { name: "tool read".into(), origin: "built-in".into(), bytes: 340, tokens: 100 };
+/// assert_eq!(format!("{:<12}{:>6} tokens", part.name, part.tokens), "tool read      100 tokens");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextPart {
     /// What it is.
@@ -142,6 +226,13 @@ pub struct ContextPart {
 }
 
 /// What the prompt prefix holds.
+///
+/// ```
+/// use codey_protocol::{ContextPart, ContextReport};
+/// let part = |tokens| ContextPart { name: "tool".into(), origin: "built-in".into(), bytes: tokens * 3, tokens };
+/// let report = ContextReport { parts: vec![part(300), part(100)], budget_tokens: 20_000 };
+/// assert_eq!(report.parts.iter().map(|part| part.tokens).sum::<u64>(), 400);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextReport {
     /// In prompt order.
@@ -151,6 +242,12 @@ pub struct ContextReport {
 }
 
 /// A model that can be chosen.
+///
+/// ```
+/// use codey_protocol::ModelEntry;
+/// let entry = ModelEntry { id: "qwen3".into(), endpoint: "ollama".into(), default: true };
+/// assert_eq!(format!("{}/{}", entry.endpoint, entry.id), "ollama/qwen3");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelEntry {
     /// Its name.
@@ -162,6 +259,15 @@ pub struct ModelEntry {
 }
 
 /// The models that can be chosen, and how we stand with the endpoint.
+///
+/// ```
+/// use codey_protocol::{ModelEntry, ModelList};
+/// let entry = |id: &str, default| ModelEntry { id: id.into(), endpoint: "ollama".into(), default };
+/// let models = vec![entry("qwen3", false), entry("gemma3", true)];
+/// let list = ModelList { models, authenticated: true, notes: vec![] };
+/// let chosen = list.models.iter().find(|model| model.default);
+/// assert_eq!(chosen.map(|model| model.id.as_str()), Some("gemma3"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelList {
     /// At least the configured model.
@@ -173,6 +279,16 @@ pub struct ModelList {
 }
 
 /// A skill the model may read.
+///
+/// ```
+/// use codey_protocol::SkillEntry;
+/// let skill = SkillEntry {
+///     name: "release".into(),
+///     description: "When a version is to be published.".into(),
+///     path: ".codey/skills/release/SKILL.md".into(),
+/// };
+/// assert!(skill.path.ends_with("SKILL.md"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillEntry {
     /// Its name.
@@ -184,6 +300,12 @@ pub struct SkillEntry {
 }
 
 /// A command that front ends can offer.
+///
+/// ```
+/// use codey_protocol::CommandInfo;
+/// let command = CommandInfo { name: "release".into(), description: "Publishes a version".into() };
+/// assert_eq!(format!("/{}  {}", command.name, command.description), "/release  Publishes a version");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandInfo {
     /// Its name, without a slash.
@@ -193,6 +315,11 @@ pub struct CommandInfo {
 }
 
 /// How a check went.
+///
+/// ```
+/// use codey_protocol::CheckStatus;
+/// assert_eq!(serde_json::to_string(&CheckStatus::Warning).unwrap(), r#""warning""#);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
@@ -205,6 +332,15 @@ pub enum CheckStatus {
 }
 
 /// One finding of `doctor`.
+///
+/// ```
+/// use codey_protocol::{Check, CheckStatus};
+/// let checks = [
+///     Check { name: "git".into(), status: CheckStatus::Ok, message: "git 2.43".into() },
+///     Check { name: "sandbox".into(), status: CheckStatus::Warning, message: "there is none in this version".into() },
+/// ];
+/// assert!(checks.iter().all(|check| check.status != CheckStatus::Error));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     /// What was looked at.
@@ -216,6 +352,12 @@ pub struct Check {
 }
 
 /// A question to the host that could not be answered.
+///
+/// ```
+/// use codey_protocol::HostError;
+/// let error = HostError { message: "no session 01JGFJJZ".into(), hint: "codey sessions lists them.".into() };
+/// assert_eq!(error.to_string(), "no session 01JGFJJZ");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HostError {
@@ -226,20 +368,94 @@ pub struct HostError {
 }
 
 /// The one door of consumers to the core; no consumer opens files itself.
+///
+/// ```
+/// use std::path::PathBuf;
+/// use codey_protocol::{Handle, Host, PermissionMode, SpawnRequest, StartError};
+/// /// Starts an agent that changes nothing, on any host.
+/// async fn look_only(host: &dyn Host, cwd: PathBuf) -> Result<Handle, StartError> {
+///     host.spawn(SpawnRequest { cwd, mode: Some(PermissionMode::Plan), ..SpawnRequest::default() }).await
+/// }
+/// ```
 #[async_trait]
 pub trait Host: Send + Sync {
     /// Starts an agent.
+    ///
+    /// ```
+    /// use codey_protocol::{Handle, Host, SpawnRequest, StartError};
+    /// /// Starts an agent whose front end answers approvals.
+    /// async fn start(host: &dyn Host) -> Result<Handle, StartError> {
+    ///     host.spawn(SpawnRequest { cwd: "/home/me/project".into(), answers: true, ..SpawnRequest::default() }).await
+    /// }
+    /// ```
     async fn spawn(&self, request: SpawnRequest) -> Result<Handle, StartError>;
     /// Lists sessions, newest first; a damaged one is listed with its problem.
+    ///
+    /// ```
+    /// use codey_protocol::{Host, HostError, SessionFilter};
+    /// /// The title of the newest session.
+    /// async fn newest(host: &dyn Host) -> Result<Option<String>, HostError> {
+    ///     let sessions = host.sessions(SessionFilter { cwd: ".".into() }).await?;
+    ///     Ok(sessions.into_iter().next().map(|session| session.title))
+    /// }
+    /// ```
     async fn sessions(&self, filter: SessionFilter) -> Result<Vec<SessionSummary>, HostError>;
     /// Reads a session of the workspace that holds `cwd`.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use codey_protocol::{Host, HostError};
+    /// /// All that was said, as JSON.
+    /// async fn export(host: &dyn Host, id: &str) -> Result<String, HostError> {
+    ///     let view = host.session(Path::new("."), id).await?;
+    ///     Ok(serde_json::to_string(&view.nodes).expect("nodes are JSON"))
+    /// }
+    /// ```
     async fn session(&self, cwd: &Path, id: &str) -> Result<SessionView, HostError>;
     /// Says what the prompt prefix holds.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use codey_protocol::{Host, HostError};
+    /// /// Tokens that every request begins with.
+    /// async fn prefix_tokens(host: &dyn Host) -> Result<u64, HostError> {
+    ///     Ok(host.context(Path::new(".")).await?.parts.iter().map(|part| part.tokens).sum())
+    /// }
+    /// ```
     async fn context(&self, cwd: &Path) -> Result<ContextReport, HostError>;
     /// Lists models. Never fails: at worst the configured one.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use codey_protocol::Host;
+    /// /// Whether an agent could be asked something right now.
+    /// async fn is_ready(host: &dyn Host) -> bool {
+    ///     host.models(Path::new("."), false).await.authenticated
+    /// }
+    /// ```
     async fn models(&self, cwd: &Path, refresh: bool) -> ModelList;
     /// Lists commands that front ends can offer.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use codey_protocol::Host;
+    /// /// What to complete after a slash.
+    /// async fn completions(host: &dyn Host, typed: &str) -> Vec<String> {
+    ///     let commands = host.commands(Path::new(".")).await;
+    ///     commands.into_iter().map(|command| command.name).filter(|name| name.starts_with(typed)).collect()
+    /// }
+    /// ```
     async fn commands(&self, cwd: &Path) -> Vec<CommandInfo>;
     /// Looks for what is wrong with the set-up.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use codey_protocol::{CheckStatus, Host};
+    /// /// What has to be mended first.
+    /// async fn first_problem(host: &dyn Host) -> Option<String> {
+    ///     let checks = host.doctor(Path::new(".")).await;
+    ///     checks.into_iter().find(|check| check.status == CheckStatus::Error).map(|check| check.message)
+    /// }
+    /// ```
     async fn doctor(&self, cwd: &Path) -> Vec<Check>;
 }

@@ -5,6 +5,19 @@ use codey_llm::{Block, CallId, Effort};
 use crate::{Decision, NodeId, PermissionMode};
 
 /// A wish of the person. Inputs are read during turns too.
+///
+/// ```
+/// use codey_llm::Block;
+/// use codey_protocol::{Decision, Event, Input};
+/// /// What a front end that trusts every call sends on an event.
+/// fn answer(event: &Event) -> Option<Input> {
+///     let Event::ApprovalRequest { call, .. } = event else { return None };
+///     Some(Input::Resolve { call: call.clone(), decision: Decision::Once {} })
+/// }
+/// assert_eq!(answer(&Event::RunStart {}), None);
+/// let prompt = Input::Prompt(vec![Block::text("make the test pass")]);
+/// assert_ne!(prompt, Input::Interrupt);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// Starts a run; sent during a run it waits for the run's end.

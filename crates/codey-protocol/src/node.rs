@@ -5,12 +5,20 @@ use std::sync::Arc;
 
 use codey_llm::{CallId, Message, Usage};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{NodeId, Observed, TodoItem, ToolDisplay};
 
 /// What is known of a node besides its message. Empty members are left out in JSON.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::Meta;
+/// let meta = Meta { model: Some("qwen3".into()), interrupted: true, ..Meta::default() };
+/// assert_eq!(serde_json::to_string(&meta).unwrap(), r#"{"model":"qwen3","interrupted":true}"#);
+/// assert_eq!(serde_json::from_str::<Meta>("{}").unwrap(), Meta::default());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Meta {
     /// The model that wrote it.
@@ -27,6 +35,7 @@ pub struct Meta {
     pub request_bytes: Option<u64>,
     /// When it was appended; UTC, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", with = "rfc3339_millis")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub created_at: Option<Timestamp>,
     /// Hash of the prefix the request began with.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +55,12 @@ pub struct Meta {
 }
 
 /// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::NodeViewKind;
+/// assert_eq!(serde_json::to_string(&NodeViewKind::Summary).unwrap(), r#""summary""#);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeViewKind {
     /// A message.
@@ -58,7 +72,16 @@ pub enum NodeViewKind {
 }
 
 /// A node, with its message shared and not copied.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::{NodeView, NodeViewKind};
+/// let node: NodeView = serde_json::from_str(
+///     r#"{"id":"01JGFJJZ00000000000000000A","parent":null,"kind":"message","role":"user",
+///         "content":[{"type":"text","text":"hi"}],"meta":{}}"#,
+/// ).unwrap();
+/// assert_eq!((node.kind, node.message.unwrap().text().as_str()), (NodeViewKind::Message, "hi"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeView {
     /// Its name.
     pub id: NodeId,

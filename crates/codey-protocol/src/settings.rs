@@ -2,10 +2,17 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// When the person is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::PermissionMode;
+/// assert_eq!(PermissionMode::default(), PermissionMode::Default);
+/// assert_eq!(serde_json::from_str::<PermissionMode>(r#""acceptEdits""#).unwrap(), PermissionMode::AcceptEdits);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PermissionMode {
     /// Before each edit, write, command and outside tool.
@@ -23,6 +30,11 @@ pub enum PermissionMode {
 
 impl PermissionMode {
     /// The word of the `--permission-mode` flag and of events.
+    ///
+    /// ```
+    /// use codey_protocol::PermissionMode;
+    /// assert_eq!(PermissionMode::AcceptEdits.as_str(), "acceptEdits");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -35,6 +47,15 @@ impl PermissionMode {
 }
 
 /// What a call does to the world.
+///
+/// ```
+/// use codey_protocol::Effect;
+/// /// Whether two calls may run side by side.
+/// fn may_overlap(effects: [Effect; 2]) -> bool {
+///     effects == [Effect::Observe; 2]
+/// }
+/// assert!(!may_overlap([Effect::Observe, Effect::Edit]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Looks only; may run beside its neighbours and is never asked about.
@@ -46,7 +67,20 @@ pub enum Effect {
 }
 
 /// What a tool is for; front ends pick an icon by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::ToolKind;
+/// fn icon(kind: ToolKind) -> char {
+///     match kind {
+///         ToolKind::Read | ToolKind::Search => '?',
+///         ToolKind::Edit => '+',
+///         ToolKind::Execute => '$',
+///         ToolKind::Fetch | ToolKind::Think | ToolKind::Other => '.',
+///     }
+/// }
+/// assert_eq!(icon(ToolKind::Execute), '$');
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// Shows content.
@@ -66,7 +100,12 @@ pub enum ToolKind {
 }
 
 /// How bash is confined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// ```
+/// use codey_protocol::SandboxPolicy;
+/// assert_eq!(serde_json::to_string(&SandboxPolicy::ReadOnly).unwrap(), r#""read-only""#);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxPolicy {
     /// Not at all.
@@ -78,6 +117,13 @@ pub enum SandboxPolicy {
 }
 
 /// Bounds of one run. `None` means no bound.
+///
+/// ```
+/// use std::num::NonZeroU32;
+/// use codey_protocol::Limits;
+/// let limits = Limits { turns: NonZeroU32::new(5), cost_usd: Some(0.25), ..Limits::default() };
+/// assert_eq!(limits.tokens_total, None, "no bound");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Model responses.
