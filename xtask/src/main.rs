@@ -1,9 +1,10 @@
 //! Development tasks: `cargo xtask ci` is the judge of what can be checked by machine.
 //!
 //! The rules about the workspace itself (which crate may use which, which licences are accepted) are tests of this
-//! crate, in `layers` and `dependencies`, so that `cargo test` alone finds a breach.
+//! crate, in `layers`, `dependencies` and `doc_examples`, so that `cargo test` alone finds a breach.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program for developers; its output is its purpose
 
+mod bench_turn;
 mod cargo;
 mod ci;
 mod known_failures;
@@ -13,6 +14,8 @@ mod sources;
 
 #[cfg(test)]
 mod dependencies;
+#[cfg(test)]
+mod doc_examples;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
@@ -46,6 +49,22 @@ enum Task {
     },
     /// Lists the largest files and functions without their tests, to look at
     Size,
+    /// Measures what the harness costs: start, turns, deltas, output, memory
+    BenchTurn {
+        /// How often each figure is taken
+        #[arg(long, default_value_t = 50)]
+        rounds: usize,
+    },
+    /// The loop without an agent that `bench-turn` compares with; asks the server in CODEY_BASE_URL
+    #[command(hide = true)]
+    BenchFloor,
+    /// Runs a program and prints what it took
+    #[command(hide = true)]
+    BenchMeter {
+        /// The program and its arguments
+        #[arg(last = true)]
+        program: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -54,6 +73,9 @@ fn main() -> ExitCode {
         Task::Ci { only } => ci::run(&root, only),
         Task::Bless { arguments } => runner::bless(&root, &arguments),
         Task::Size => size::print(&root),
+        Task::BenchTurn { rounds } => bench_turn::run(&root, rounds),
+        Task::BenchFloor => bench_turn::run_floor(),
+        Task::BenchMeter { program } => bench_turn::run_meter(&program),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
