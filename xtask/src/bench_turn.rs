@@ -107,7 +107,8 @@ impl Bench {
             let (late, early) = (turns.around(LATE), padded.around(EARLY));
             let unequal = turns.exchanges[LATE].bytes.abs_diff(padded.exchanges[EARLY].bytes);
             ensure!(subject == Subject::Floor || unequal < 100, "the requests differ by {unequal} bytes");
-            add(Figure::LateByEarly, percentile(&late, 50) / percentile(&early, 50));
+            add(Figure::EarlyTurn, percentile(&early, 50));
+            add(Figure::LateTurn, percentile(&late, 50));
 
             let short = self.job(subject, answers::turns(SHORT_TURNS, 0))?;
             add(Figure::TurnsMemory, megabytes(short.measured));

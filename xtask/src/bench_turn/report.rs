@@ -6,6 +6,10 @@ use anyhow::{Result, ensure};
 
 use super::Subject;
 
+/// How much more a late turn may cost than an early one whose request is as large. 1 would be no growth at all; the rest is
+/// for what a message costs beyond its bytes, and for noise.
+const GROWTH: f64 = 1.1;
+
 /// What is measured, in the order of printing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
@@ -15,7 +19,8 @@ pub enum Figure {
     Turn,
     TurnP95,
     TurnCpu,
-    LateByEarly,
+    EarlyTurn,
+    LateTurn,
     Delta,
     Output,
     HelloMemory,
@@ -34,8 +39,8 @@ impl Figure {
             Self::Turn => ("`bash true` turn, median of a run", "ms", Some(4.0)),
             Self::TurnP95 => ("`bash true` turn, p95 of a run", "ms", None),
             Self::TurnCpu => ("CPU a `bash true` turn, bash included", "ms", Some(2.0)),
-            // 1 would be no growth at all; the rest is for noise.
-            Self::LateByEarly => ("turn 200 to turn 20, equal request bytes", "×", Some(1.1)),
+            Self::EarlyTurn => ("turns about 20, requests as large as about turn 190", "ms", None),
+            Self::LateTurn => ("turns about 190", "ms", None),
             Self::Delta => ("CPU a delta", "µs", Some(5.0)),
             Self::Output => ("CPU of 50 MiB output, the command included", "s", Some(0.15)),
             Self::HelloMemory => ("peak memory, hello", "MB", Some(20.0)),
@@ -78,6 +83,14 @@ impl Report {
             if bound.is_some_and(|bound| least > bound) {
                 broken.push(name);
             }
+        }
+        let [early, late] = [Figure::EarlyTurn, Figure::LateTurn].map(|figure| least(&self.values[&figure][0]));
+        println!(
+            "\nLate to early turns, at equal request bytes, by their minima: {:.2} (bound {GROWTH})",
+            late / early
+        );
+        if late / early > GROWTH {
+            broken.push("growth with the number of turns");
         }
         ensure!(broken.is_empty(), "above the bound: {}", broken.join(", "));
         Ok(())
