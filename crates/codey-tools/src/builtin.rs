@@ -16,8 +16,10 @@ mod write;
 use std::sync::Arc;
 
 use codey_llm::Block;
+use codey_protocol::{Effect, ToolDisplay};
 
-use crate::{ToolSet, Typed};
+use crate::workspace::Access;
+use crate::{Plan, ToolError, ToolSet, Typed, Workspace};
 
 /// The built-in tools, in the order the model is told of them.
 pub fn builtin_tools() -> ToolSet {
@@ -29,6 +31,22 @@ pub fn builtin_tools() -> ToolSet {
         Arc::new(Typed::new(write::Write)),
         Arc::new(Typed::new(bash::Bash)),
     ]
+}
+
+/// The plan of a call that looks at `path` and what is below it, and changes nothing.
+///
+/// # Errors
+/// Nothing is there, or no tool may see it.
+async fn plan_look(workspace: &Workspace, path: &str, summary: String) -> Result<Plan, ToolError> {
+    let path = path.to_owned();
+    workspace.blocking(move |workspace| workspace.resolve(&path, Access::Read)?.metadata(&path).map(drop)).await?;
+    Ok(Plan {
+        effect: Effect::Observe,
+        rememberable: true,
+        preview: ToolDisplay::text(&summary),
+        summary,
+        expects: Vec::new(),
+    })
 }
 
 /// A result of one text.

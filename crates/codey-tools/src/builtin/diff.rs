@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use codey_protocol::{Diff, RelPath};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 
+use super::line_ending::count_line_ends;
+
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 /// Lines of a unified diff that people are shown.
@@ -39,13 +41,18 @@ pub(super) fn diff(path: &RelPath, old: Option<&[u8]>, new: &[u8]) -> Diff {
     let mut unified = Unified::default();
     unified.push(format!("--- {from}\n").as_bytes());
     unified.push(format!("+++ {path}\n").as_bytes());
+    // What lies between two changes is no part of them, and may be nearly all of a large file.
+    let (mut old_shown, mut new_shown) = (Vec::new(), Vec::new());
     for group in group_diff_ops(ops, CONTEXT) {
         unified.hunk(&group, &old_lines, &new_lines, region.first_line);
+        old_shown.extend(group.iter().flat_map(|op| &old_lines[op.old_range()]).copied());
+        new_shown.extend(group.iter().flat_map(|op| &new_lines[op.new_range()]).copied());
     }
+    let text = |lines: &[&[u8]]| String::from_utf8_lossy(&lines.concat()).into_owned();
     Diff {
         path: path.clone(),
-        old: old.map(|_| String::from_utf8_lossy(&before[region.old]).into_owned()),
-        new: String::from_utf8_lossy(&new[region.new]).into_owned(),
+        old: old.map(|_| text(&old_shown)),
+        new: text(&new_shown),
         unified: unified.finish(),
         added,
         removed,
@@ -91,7 +98,7 @@ impl Region {
         Self {
             old: start..old.len() - hidden,
             new: start..new.len() - hidden,
-            first_line: old[..start].iter().filter(|byte| **byte == b'\n').count(),
+            first_line: count_line_ends(&old[..start]),
         }
     }
 }
@@ -234,6 +241,15 @@ mod tests {
         assert_eq!(diff.old.as_deref(), Some("2\n3\n4\n5x6\n7\n8\n9\n"));
         assert_eq!(diff.new, "2\n3\n4\n5y6\n7\n8\n9\n");
         assert_eq!((diff.added, diff.removed), (1, 1));
+    }
+
+    #[test]
+    fn of_changes_far_apart_only_the_lines_around_each_are_held() {
+        let old: String = (1..=100_000).map(|line| format!("{line}\n")).collect();
+        let new = old.replacen("5\n", "five\n", 1) + "end\n";
+        let diff = diff(&RelPath::new("f"), Some(old.as_bytes()), new.as_bytes());
+        let held = |five: &str, end: &str| format!("2\n3\n4\n{five}\n6\n7\n8\n99998\n99999\n100000\n{end}");
+        assert_eq!((diff.old, diff.new), (Some(held("5", "")), held("five", "end\n")));
     }
 
     #[test]

@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use cap_std::time::SystemTime;
-use codey_protocol::{Effect, RelPath, ToolDisplay, ToolKind};
+use codey_protocol::{RelPath, ToolDisplay, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::search::{LeftOut, Named, printed, walk};
 use super::stop::Stop;
-use super::text;
+use super::{plan_look, text};
 use crate::workspace::Access;
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 use pattern::Pattern;
@@ -48,22 +48,12 @@ impl TypedTool for Glob {
     const KIND: ToolKind = ToolKind::Search;
 
     async fn plan(&self, args: &GlobArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
-        let folder = args.path.clone().unwrap_or_default();
-        let place = folder.clone();
-        workspace
-            .blocking(move |workspace| workspace.resolve(&place, Access::Read)?.metadata(&place).map(drop))
-            .await?;
-        let summary = match folder.as_str() {
+        let folder = args.path.as_deref().unwrap_or_default();
+        let summary = match folder {
             "" => format!("glob {}", args.pattern),
             _ => format!("glob {} in {folder}", args.pattern),
         };
-        Ok(Plan {
-            effect: Effect::Observe,
-            rememberable: true,
-            preview: ToolDisplay::text(&summary),
-            summary,
-            expects: Vec::new(),
-        })
+        plan_look(workspace, folder, summary).await
     }
 
     async fn run(&self, args: GlobArgs, _plan: Plan, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {

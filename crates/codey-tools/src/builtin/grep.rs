@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
-use codey_protocol::{Effect, ErrorCode, ToolDisplay, ToolKind};
+use codey_protocol::{ErrorCode, ToolDisplay, ToolKind};
 use globset::GlobSet;
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -21,7 +21,7 @@ use serde::Deserialize;
 use super::glob::pattern::for_files;
 use super::search::{LeftOut, Named, walk};
 use super::stop::Stop;
-use super::text;
+use super::{plan_look, text};
 use crate::workspace::{Access, open_regular};
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 use hits::{Collector, FileHits, Hits};
@@ -63,19 +63,9 @@ impl TypedTool for Grep {
     const KIND: ToolKind = ToolKind::Search;
 
     async fn plan(&self, args: &GrepArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
-        let place = args.path.clone().unwrap_or_default();
-        let shown = if place.is_empty() { ".".to_owned() } else { place.clone() };
-        workspace
-            .blocking(move |workspace| workspace.resolve(&place, Access::Read)?.metadata(&place).map(drop))
-            .await?;
-        let summary = format!("grep {:?} in {shown}", args.pattern);
-        Ok(Plan {
-            effect: Effect::Observe,
-            rememberable: true,
-            preview: ToolDisplay::text(&summary),
-            summary,
-            expects: Vec::new(),
-        })
+        let place = args.path.as_deref().unwrap_or_default();
+        let shown = if place.is_empty() { "." } else { place };
+        plan_look(workspace, place, format!("grep {:?} in {shown}", args.pattern)).await
     }
 
     async fn run(&self, args: GrepArgs, _plan: Plan, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {

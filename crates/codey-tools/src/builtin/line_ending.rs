@@ -12,7 +12,7 @@ pub(super) enum LineEnding {
 impl LineEnding {
     /// The one most lines have; `None` if there is no line end.
     pub(super) fn dominant(bytes: &[u8]) -> Option<Self> {
-        let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let ends = count_line_ends(bytes);
         let with_cr = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
         match ends {
             0 => None,
@@ -29,6 +29,13 @@ impl LineEnding {
             Self::Lf | Self::CrLf => Cow::Borrowed(text),
         }
     }
+}
+
+/// How many line ends there are.
+pub(super) fn count_line_ends(bytes: &[u8]) -> usize {
+    // Bytes are added up as bytes, as many as cannot overflow one: sixteen and more in one step of the processor.
+    let in_piece = |piece: &[u8]| piece.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
+    bytes.chunks(usize::from(u8::MAX)).map(|piece| usize::from(in_piece(piece))).sum()
 }
 
 /// The line ends of a text, looked at from places that come in order: all looks together cost one pass over the text at
@@ -71,6 +78,14 @@ fn position(bytes: &[u8], from: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_ends_are_counted_also_where_there_is_nothing_else() {
+        for count in [0, 1, 254, 255, 256, 1_000] {
+            assert_eq!(count_line_ends(&b"\n".repeat(count)), count);
+            assert_eq!(count_line_ends(&b"a\r\nb".repeat(count)), count);
+        }
+    }
 
     #[test]
     fn the_dominant_end_is_that_of_most_lines() {

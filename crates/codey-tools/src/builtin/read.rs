@@ -6,13 +6,13 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
-use codey_protocol::{Digest, Effect, ErrorCode, Observed, ToolDisplay, ToolKind};
+use codey_protocol::{Digest, ErrorCode, Observed, ToolDisplay, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::content_kind::{ContentKind, SAMPLE, UTF8_BOM};
 use super::stop::Stop;
-use super::text;
+use super::{plan_look, text};
 use crate::workspace::{Access, file_error, open_regular};
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 use lines::{MAX_LINES, NumberedLines};
@@ -41,17 +41,7 @@ impl TypedTool for Read {
     const KIND: ToolKind = ToolKind::Read;
 
     async fn plan(&self, args: &ReadArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
-        let shown = args.path.clone();
-        let path = args.path.clone();
-        workspace.blocking(move |workspace| workspace.resolve(&path, Access::Read)?.metadata(&path).map(drop)).await?;
-        let summary = format!("read {shown}");
-        Ok(Plan {
-            effect: Effect::Observe,
-            rememberable: true,
-            preview: ToolDisplay::text(&summary),
-            summary,
-            expects: Vec::new(),
-        })
+        plan_look(workspace, &args.path, format!("read {}", args.path)).await
     }
 
     async fn run(&self, args: ReadArgs, _plan: Plan, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {

@@ -141,6 +141,7 @@ mod imp {
     use std::io::Read as _;
     use std::path::Path;
     use std::sync::PoisonError;
+    use std::time::Duration;
 
     use cap_std::ambient_authority;
     use cap_std::fs::Dir;
@@ -149,6 +150,12 @@ mod imp {
     use super::super::Background;
     use super::super::environment::MARK;
     use super::{Found, Remains, Strangers};
+
+    /// Flag in `stat`. Source: include/linux/sched.h.
+    const KERNEL_THREAD: u32 = 0x0020_0000;
+    /// Looks at a process that has no environment, and the time between two; some never have one.
+    const EXEC_POLLS: u32 = 4;
+    const EXEC_POLL: Duration = Duration::from_millis(1);
 
     /// Whether no process is newer than `leader`, so that it, having ended, left none. One small file is read in place of a
     /// list of all processes, which pays since a shell becomes the single program that it is to run.
@@ -186,7 +193,7 @@ mod imp {
                 is_group(process.group)
                     || is_group(process.session)
                     || is_known(process)
-                    || carries(proc, process.pid, &self.marks)
+                    || carries(proc, process, &self.marks)
             });
             let mut ours: HashSet<i32> = ours.map(|process| process.pid).collect();
             let mut count = 0;
@@ -216,6 +223,7 @@ mod imp {
         session: i32,
         began: u64,
         is_stopped: bool,
+        is_of_the_kernel: bool,
     }
 
     fn listed(proc: &Dir) -> Vec<i32> {
@@ -244,12 +252,34 @@ mod imp {
         }
         let began = fields.get(19)?.parse().ok()?;
         let is_stopped = matches!(state, "T" | "t");
-        Some(Process { pid, parent: number(1)?, group: number(2)?, session: number(3)?, began, is_stopped })
+        let flags: u32 = fields.get(6)?.parse().ok()?;
+        Some(Process {
+            pid,
+            parent: number(1)?,
+            group: number(2)?,
+            session: number(3)?,
+            began,
+            is_stopped,
+            is_of_the_kernel: flags & KERNEL_THREAD != 0,
+        })
+    }
+
+    fn environment(proc: &Dir, process: &Process) -> Option<Vec<u8>> {
+        let mut environment = read(proc, process.pid, "environ")?;
+        // Between two programs a process has none for a moment.
+        for _ in 0..EXEC_POLLS {
+            if !environment.is_empty() || process.is_of_the_kernel {
+                break;
+            }
+            std::thread::sleep(EXEC_POLL);
+            environment = read(proc, process.pid, "environ")?;
+        }
+        Some(environment)
     }
 
     /// Whether the mark in its environment names one of `marks`; false if its environment is not ours to see.
-    fn carries(proc: &Dir, pid: i32, marks: &[String]) -> bool {
-        let Some(environment) = read(proc, pid, "environ") else { return false };
+    fn carries(proc: &Dir, process: &Process, marks: &[String]) -> bool {
+        let Some(environment) = environment(proc, process) else { return false };
         environment.split(|byte| *byte == 0).any(|variable| {
             let value = variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
             // A Codey inside Codey appends its own; what it runs is also ours.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use regex::bytes::Regex;
 
 use super::super::content_kind::UTF8_BOM;
-use super::super::line_ending::{LineEnding, LineEnds};
+use super::super::line_ending::{LineEnding, LineEnds, count_line_ends};
 use super::super::stop::{Stop, Stopped};
 use super::super::target::MAX_FILE;
 
@@ -108,7 +108,7 @@ pub(super) fn replace(content: &[u8], old: &str, new: &str, all: bool, stop: &St
     let (mut line, mut counted) = (1, 0);
     // Of places that overlap only every other one can be replaced; without `all` each of them may be the one meant.
     finder.each(&haystack.bytes, !all, stop, |start| {
-        line += haystack.bytes[counted..start].iter().filter(|byte| **byte == b'\n').count();
+        line += count_line_ends(&haystack.bytes[counted..start]);
         counted = start;
         first.get_or_insert(start);
         count += 1;

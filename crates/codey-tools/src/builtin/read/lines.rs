@@ -2,6 +2,7 @@
 
 use codey_protocol::ErrorCode;
 
+use super::super::line_ending::count_line_ends;
 use crate::ToolError;
 
 /// Lines shown at once.
@@ -62,7 +63,7 @@ impl NumberedLines {
 
     /// Takes more of the text. Only LF ends a line.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let ends = count_line_ends(bytes);
         let is_past = self.is_full || self.number >= self.first.saturating_add(self.limit);
         if is_past || self.number + ends < self.first {
             // No line in it is shown, and to count them is far faster than to look at each: large files are read to
