@@ -34,12 +34,13 @@ struct Scale {
     /// Points in each class, besides the steps and those drawn over all bytes.
     in_class: usize,
     over_bytes: usize,
+    /// Some of these end before their moment comes.
     by_clock: usize,
 }
 
 fn scale() -> Scale {
     match std::env::var("CODEY_CAMPAIGN").as_deref() {
-        Ok("full") => Scale { in_class: 60, over_bytes: 80, by_clock: 50 },
+        Ok("full") => Scale { in_class: 60, over_bytes: 80, by_clock: 64 },
         Ok("ci") | Err(_) => Scale { in_class: 8, over_bytes: 8, by_clock: 8 },
         Ok(other) => panic!("CODEY_CAMPAIGN is {other:?}, expected ci or full"),
     }
@@ -409,9 +410,9 @@ fn check(index: usize, death: &Death) -> Vec<&'static str> {
         (IN_TOOL, ended.died == Some(Class::Tool)),
         (BETWEEN, ended.died == Some(Class::Between)),
         (AT_STEP, is_step),
-        (BY_CLOCK, by_clock),
+        (BY_CLOCK, by_clock && !survived),
         ("by clock while a command slept", by_clock && ended.slept),
-        ("ended before the clock", survived),
+        (SURVIVED, survived),
         ("died before there was a session", !session.exists),
         (RESUMED, session.exists),
         ("lost the record being written", session.torn > 0),
@@ -424,6 +425,7 @@ const IN_TOOL: &str = "in a tool";
 const BETWEEN: &str = "between calls and results";
 const AT_STEP: &str = "at a step";
 const BY_CLOCK: &str = "by clock";
+const SURVIVED: &str = "ended before the clock";
 const RESUMED: &str = "resumed";
 
 /// Numbers that are the same in every run (splitmix64).
@@ -509,5 +511,6 @@ fn killed_anywhere_a_session_goes_on_and_loses_one_record_at_most() {
     {
         assert!(figures[fact] >= least, "{fact}: {figures:?}");
     }
-    assert_eq!((figures[POINTS], figures[BY_CLOCK]), (all.len() - scale.by_clock, scale.by_clock));
+    let moments = figures[BY_CLOCK] + figures.get(SURVIVED).unwrap_or(&0);
+    assert_eq!((figures[POINTS], moments), (all.len() - scale.by_clock, scale.by_clock));
 }
