@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use codey_dir::prepare_codey_dir;
 pub(crate) use codey_dir::{GitFolder, private_folder};
-pub(crate) use content::{digest_of, file_error, open_regular, plain, read_whole};
+pub(crate) use content::{check_named, digest_of, file_error, open_regular, plain, read_whole};
 pub use deny::default_deny_paths;
 pub(crate) use deny::{Access, DenyRules};
 use ledger::Ledger;

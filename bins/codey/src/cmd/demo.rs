@@ -50,7 +50,7 @@ impl Folder {
 async fn demonstrate(app: &App, folder: &Folder, mode: Mode, quiet: bool) -> u8 {
     let stop = match signals::stop_token() {
         Ok(stop) => stop,
-        Err(error) => return start_failed(mode, &StartError::config(format!("cannot watch signals: {error}"), "")),
+        Err(error) => return start_failed(mode, &signals::unwatched(&error)),
     };
     let request = SpawnRequest {
         cwd: folder.path().to_path_buf(),

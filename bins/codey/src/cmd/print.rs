@@ -69,7 +69,7 @@ pub(super) async fn headless(
     let input_json = output.input.is_some();
     let stop = match signals::stop_token() {
         Ok(stop) => stop,
-        Err(error) => return start_failed(mode, &StartError::config(format!("cannot watch signals: {error}"), "")),
+        Err(error) => return start_failed(mode, &signals::unwatched(&error)),
     };
     let started = tokio::select! {
         biased;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::content_kind::{ContentKind, SAMPLE, UTF8_BOM};
 use super::stop::Stop;
 use super::{plan_look, text};
-use crate::workspace::{Access, file_error, open_regular};
+use crate::workspace::{Access, check_named, file_error, open_regular};
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 use lines::{MAX_LINES, NumberedLines};
 
@@ -52,6 +52,7 @@ impl TypedTool for Read {
 
 fn read(workspace: &Workspace, args: &ReadArgs, stop: &Stop) -> Result<ToolOutput, ToolError> {
     let shown = args.path.as_str();
+    check_named(shown)?;
     let place = workspace.resolve(shown, Access::Read)?;
     let (mut file, _) = open_regular(&place, shown)?;
     let mut chunk = vec![0; 256 * 1024];

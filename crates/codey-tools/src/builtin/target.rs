@@ -9,8 +9,8 @@ use nix::fcntl::OFlag;
 
 use super::content_kind::{ContentKind, SAMPLE};
 use crate::workspace::{
-    Access, Place, Presence, Replacement, Standing, describe_lookalike, digest_of, file_error, open_folder,
-    open_regular, read_whole, same_version,
+    Access, Place, Presence, Replacement, Standing, check_named, describe_lookalike, digest_of, file_error,
+    open_folder, open_regular, read_whole, same_version,
 };
 use crate::{Expect, Plan, ToolError, Workspace};
 
@@ -39,9 +39,7 @@ impl Target {
     /// Reads what is at `shown` and refuses what must not be changed: denied, no text, write-protected, or not the
     /// version the model knows.
     pub(super) fn open(workspace: &Workspace, shown: &str) -> Result<Self, ToolError> {
-        if shown.is_empty() {
-            return Err(ToolError::new(ErrorCode::InvalidArguments, "path is empty. Send the path of a file."));
-        }
+        check_named(shown)?;
         let place = workspace.resolve(shown, Access::Write)?;
         let current = match &place.presence {
             Presence::Present(_) => Some(Current::read(&place, shown)?),

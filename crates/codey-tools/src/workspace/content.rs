@@ -10,6 +10,14 @@ use nix::fcntl::OFlag;
 use super::Place;
 use crate::ToolError;
 
+/// Makes sure that a path argument names something. Empty, it would stand for the working directory.
+pub(crate) fn check_named(shown: &str) -> Result<(), ToolError> {
+    if shown.is_empty() {
+        return Err(ToolError::new(ErrorCode::InvalidArguments, "path is empty; nothing was done. Name a file."));
+    }
+    Ok(())
+}
+
 /// Opens the regular file at `place` for reading.
 ///
 /// # Errors

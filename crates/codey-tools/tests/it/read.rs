@@ -54,6 +54,19 @@ async fn read_05_a_cut_file_says_range_total_and_next_offset() {
 }
 
 #[tokio::test]
+async fn an_empty_path_names_no_file() {
+    let fixture = Fixture::new(&[]);
+    for (tool, input) in [
+        ("read", json!({"path": ""})),
+        ("edit", json!({"path": "", "old_str": "a", "new_str": "b"})),
+        ("write", json!({"path": "", "content": "b"})),
+    ] {
+        let message = fixture.refused(tool, input, ErrorCode::InvalidArguments).await;
+        assert_eq!(message, "path is empty; nothing was done. Name a file.");
+    }
+}
+
+#[tokio::test]
 async fn read_07_what_is_no_regular_file_is_refused_at_once() {
     let fixture = Fixture::new(&[("folder/", "")]);
     nix::unistd::mkfifo(&fixture.path("live.pipe"), Mode::S_IRWXU).unwrap();
