@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use codey_protocol::StartError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -43,11 +42,6 @@ pub(crate) fn stop_token() -> std::io::Result<CancellationToken> {
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(watch))?;
     Ok(stop)
-}
-
-/// Says that [`stop_token`] failed.
-pub(crate) fn unwatched(error: &std::io::Error) -> StartError {
-    StartError::config(format!("cannot watch signals: {error}"), "Raise the limits on open files and threads (ulimit).")
 }
 
 /// Listens to a signal, unless whoever started Codey chose to ignore it (`nohup`, a job in the background).

@@ -17,6 +17,7 @@ use codey_app::{App, AppOptions};
 use codey_print::{Mode, complain, start_failed};
 use codey_protocol::{HostError, StartError};
 use etcetera::base_strategy::{BaseStrategy as _, Xdg};
+use nix::sys::resource::{Resource, getrlimit};
 
 use crate::args::{Command, Usage, Verbosity};
 use crate::log;
@@ -24,11 +25,21 @@ use crate::log;
 /// Source: contract section 1, exit codes.
 const WRONG_USAGE: u8 = 2;
 const FAILED: u8 = 1;
+/// Files that have to be open for a request.
+const LEAST_FILES: u64 = 16;
 
 /// Runs a command. Returns the exit code.
 pub(crate) fn run(command: Command) -> u8 {
     let folders = Folders::of_user();
     start_log(&folders, &command);
+    // Asked first: with fewer the runtime panics instead of returning an error.
+    if let Ok((most, _)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && most < LEAST_FILES
+    {
+        let hint = format!("Raise the limit, as with ulimit -n {}.", 4 * LEAST_FILES);
+        complain(&format!("cannot start: no more than {most} files may be open at once"), &hint);
+        return WRONG_USAGE;
+    }
     // One thread: a turn is a chain of small steps, and handing each to another thread costs more than the step. What
     // takes long (tools, reading stdin, writing to stdout, signals) has threads of its own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -69,7 +69,15 @@ pub(super) async fn headless(
     let input_json = output.input.is_some();
     let stop = match signals::stop_token() {
         Ok(stop) => stop,
-        Err(error) => return start_failed(mode, &signals::unwatched(&error)),
+        Err(error) => {
+            return start_failed(
+                mode,
+                &StartError::config(
+                    format!("cannot watch signals: {error}"),
+                    "Free memory or raise the limit on threads.",
+                ),
+            );
+        }
     };
     let started = tokio::select! {
         biased;

@@ -295,9 +295,11 @@ fn keys_and_certificates_that_are_not_there_name_their_origin() {
 #[test]
 fn too_few_open_files_are_said_to_be_too_few() {
     let workspace = TempWorkspace::new(&[]);
-    let limited = ["-c", "ulimit -n 10; exec \"$@\"", "sh"];
-    let ran = Codey::new(workspace.path()).args(&["-p", "go"]).through("sh", &limited).run();
-    ran.assert_refused(
-        "cannot watch signals: Too many open files. Raise the limits on open files and threads (ulimit).",
-    );
+    for most in [6, 15] {
+        let limited = format!("ulimit -n {most}; exec \"$@\"");
+        let codey = Codey::new(workspace.path()).args(&["-p", "go"]).through("sh", &["-c", &limited, "sh"]);
+        codey.run().assert_refused(&format!(
+            "cannot start: no more than {most} files may be open at once. Raise the limit, as with ulimit -n 64."
+        ));
+    }
 }
