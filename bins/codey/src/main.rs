@@ -9,13 +9,15 @@ mod system;
 
 use std::process::ExitCode;
 
+use codey_print::Mode;
+
 fn main() -> ExitCode {
     arm_faults();
-    let wants_json = args::wants_json(std::env::args_os());
+    let mode = if args::wants_json(std::env::args_os()) { Mode::Json } else { Mode::Text };
     let code = match args::parse(std::env::args_os()) {
-        Ok(args::Parsed::Run(command)) => cmd::run(*command),
+        Ok(args::Parsed::Run(command)) => cmd::run(*command, mode),
         Ok(args::Parsed::Say(text)) => cmd::say(&text),
-        Err(usage) => cmd::refuse(&usage, wants_json),
+        Err(usage) => cmd::refuse(&usage, mode),
     };
     // Not a return from main: a thread may be stuck in a write to a reader that never reads.
     std::process::exit(i32::from(code))

@@ -28,8 +28,8 @@ const FAILED: u8 = 1;
 /// Files that have to be open for a request.
 const LEAST_FILES: u64 = 16;
 
-/// Runs a command. Returns the exit code.
-pub(crate) fn run(command: Command) -> u8 {
+/// Runs a command; `mode` is how to say that it cannot start. Returns the exit code.
+pub(crate) fn run(command: Command, mode: Mode) -> u8 {
     let folders = Folders::of_user();
     start_log(&folders, &command);
     // Asked first: with fewer the runtime panics instead of returning an error.
@@ -37,8 +37,8 @@ pub(crate) fn run(command: Command) -> u8 {
         && most < LEAST_FILES
     {
         let hint = format!("Raise the limit, as with ulimit -n {}.", 4 * LEAST_FILES);
-        complain(&format!("cannot start: no more than {most} files may be open at once"), &hint);
-        return WRONG_USAGE;
+        let message = format!("cannot start: no more than {most} files may be open at once");
+        return start_failed(mode, &StartError::config(message, hint));
     }
     // One thread: a turn is a chain of small steps, and handing each to another thread costs more than the step. What
     // takes long (tools, reading stdin, writing to stdout, signals) has threads of its own.
@@ -46,8 +46,8 @@ pub(crate) fn run(command: Command) -> u8 {
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            complain(&format!("cannot start: {error}"), "Free memory or raise the limit on threads.");
-            return WRONG_USAGE;
+            let hint = "Free memory or raise the limit on threads.";
+            return start_failed(mode, &StartError::config(format!("cannot start: {error}"), hint));
         }
     };
     let (variables, undecodable) = variables(std::env::vars_os());
@@ -134,8 +134,7 @@ pub(crate) fn say(text: &str) -> u8 {
 }
 
 /// Says why the command line cannot be followed.
-pub(crate) fn refuse(usage: &Usage, wants_json: bool) -> u8 {
-    let mode = if wants_json { Mode::Json } else { Mode::Text };
+pub(crate) fn refuse(usage: &Usage, mode: Mode) -> u8 {
     start_failed(mode, &StartError::config(&usage.message, &usage.hint))
 }
 
