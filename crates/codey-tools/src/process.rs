@@ -148,12 +148,13 @@ impl Running {
         let (name, value) = watchdog::mark();
         command.env(name, value);
         watchdog::ready();
+        let started = std::time::Instant::now();
         let child = command.spawn()?;
         // `command` still holds the writing ends; with them open the pipe would never end.
         drop(command);
         let id = child.id().expect("a child that nobody waited for has its id");
-        let group = Group::new(Pid::from_raw(id.cast_signed()), mark);
-        leftovers.remember(&group.mark);
+        let group = Group::new(Pid::from_raw(id.cast_signed()), mark, started);
+        leftovers.remember(&group.mark, started);
         Ok(Self { child, group, output: Output::new(reader)? })
     }
 
@@ -241,17 +242,18 @@ struct Group {
     leader: Pid,
     /// In the environment of all that the command started.
     mark: String,
+    started: std::time::Instant,
     is_released: bool,
 }
 
 impl Group {
-    fn new(leader: Pid, mark: String) -> Self {
+    fn new(leader: Pid, mark: String, started: std::time::Instant) -> Self {
         watchdog::watch(leader);
-        Self { leader, mark, is_released: false }
+        Self { leader, mark, started, is_released: false }
     }
 
     fn remains(&self) -> Remains {
-        Remains::new(vec![self.leader], vec![self.mark.clone()])
+        Remains::new(vec![self.leader], vec![self.mark.clone()], self.started)
     }
 
     /// Nothing is left of it.

@@ -1,6 +1,7 @@
 //! What commands left running, until the run ends.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -22,6 +23,8 @@ struct Table {
     groups: Vec<Leftover>,
     /// Marks of all commands of this run: some may have left their group without a trace.
     marks: Vec<String>,
+    /// When the first of these commands was started.
+    since: Option<Instant>,
 }
 
 /// A command that ended while something it started goes on.
@@ -52,8 +55,11 @@ impl Leftover {
 }
 
 impl Leftovers {
-    pub(super) fn remember(&self, mark: &str) {
-        self.table(|table| table.marks.push(mark.to_owned()));
+    pub(super) fn remember(&self, mark: &str, started: Instant) {
+        self.table(|table| {
+            table.marks.push(mark.to_owned());
+            table.since.get_or_insert(started);
+        });
     }
 
     pub(super) fn adopt(&self, leftover: Leftover) {
@@ -62,11 +68,9 @@ impl Leftovers {
 
     /// Ends all of it: SIGTERM, the grace, SIGKILL.
     pub(crate) async fn end(&self, ending: &CancellationToken) {
-        let Table { groups, marks } = self.table(std::mem::take);
-        if marks.is_empty() {
-            return;
-        }
-        let mut remains = Remains::new(groups.iter().map(|one| one.group.leader).collect(), marks);
+        let Table { groups, marks, since } = self.table(std::mem::take);
+        let Some(since) = since else { return };
+        let mut remains = Remains::new(groups.iter().map(|one| one.group.leader).collect(), marks, since);
         if remains.count().await != Background::Nothing {
             remains.ask_to_end().await;
             tokio::select! {
@@ -84,7 +88,7 @@ impl Leftovers {
     }
 
     fn table<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
-        // A panic while the lock is held leaves a whole table: each change is one push or one swap.
+        // No change of the table can panic half way.
         act(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::time::{sleep, timeout};
@@ -20,8 +21,8 @@ const POLL: Duration = Duration::from_millis(10);
 /// How long killed processes may take to vanish; longer only if the kernel holds one.
 const VANISH: Duration = Duration::from_secs(5);
 
-/// Looks at processes that are to hold still. Three do, unless one of them is another user's or waits in the kernel.
-const MOST_ROUNDS: u32 = 30;
+/// How long stopping all processes of a command may take.
+const HOLD: Duration = Duration::from_millis(500);
 
 /// Ends when SIGKILL is due.
 pub(super) async fn grace(ending: &CancellationToken) {
@@ -40,6 +41,8 @@ pub(super) async fn grace(ending: &CancellationToken) {
 pub(super) struct Remains {
     groups: Vec<Pid>,
     marks: Vec<String>,
+    /// When the first of these commands was started.
+    since: Instant,
     /// What the last look found. Once found, a process is known also after its parent has ended.
     found: Vec<Found>,
 }
@@ -63,8 +66,8 @@ struct Found {
 pub(super) struct Strangers(Arc<Mutex<HashSet<i32>>>);
 
 impl Remains {
-    pub(super) fn new(groups: Vec<Pid>, marks: Vec<String>) -> Self {
-        Self { groups, marks, found: Vec::new() }
+    pub(super) fn new(groups: Vec<Pid>, marks: Vec<String>, since: Instant) -> Self {
+        Self { groups, marks, since, found: Vec::new() }
     }
 
     /// How many of them run; ended ones that nobody took note of do not.
@@ -99,8 +102,9 @@ impl Remains {
 
     /// Kills all of them, also what they start meanwhile, and waits until they are gone.
     pub(super) async fn kill(&mut self) {
+        self.hold_still().await;
+        self.send(Signal::SIGKILL);
         let kill_rounds = async {
-            self.hold_still().await;
             while self.count().await != Background::Nothing {
                 self.send(Signal::SIGKILL);
                 sleep(Duration::from_millis(1)).await;
@@ -113,15 +117,19 @@ impl Remains {
     /// Stops all of them and finds those that were being started meanwhile: once its parent has ended, a process with
     /// an environment and a group of its own is found no more.
     async fn hold_still(&mut self) {
-        for _ in 0..MOST_ROUNDS {
-            let before = self.found.clone();
-            self.count().await;
-            if self.found == before && self.found.iter().all(|process| process.is_stopped) {
-                return;
+        let rounds = async {
+            loop {
+                let before = self.found.clone();
+                self.count().await;
+                if self.found == before && self.found.iter().all(|process| process.is_stopped) {
+                    return;
+                }
+                self.send(Signal::SIGSTOP);
+                sleep(Duration::from_millis(1)).await;
             }
-            self.send(Signal::SIGSTOP);
-            sleep(Duration::from_millis(1)).await;
-        }
+        };
+        // What cannot be stopped, as a process of another user, must not keep the others from being ended.
+        let _ = timeout(HOLD, rounds).await;
     }
 
     fn send(&self, signal: Signal) {
@@ -133,6 +141,12 @@ impl Remains {
             let _ = kill(process.pid, signal);
         }
     }
+}
+
+/// What is left as far as groups tell: all there is to ask where processes cannot be listed.
+fn by_groups(groups: &[Pid]) -> Background {
+    let is_gone = |group: &Pid| killpg(*group, None) == Err(Errno::ESRCH);
+    if groups.iter().all(is_gone) { Background::Nothing } else { Background::Processes(None) }
 }
 
 #[cfg(target_os = "linux")]
@@ -153,9 +167,11 @@ mod imp {
 
     /// Flag in `stat`. Source: include/linux/sched.h.
     const KERNEL_THREAD: u32 = 0x0020_0000;
-    /// Looks at a process that has no environment, and the time between two; some never have one.
+    /// Looks at processes that have no environment, and the time between two; some never have one.
     const EXEC_POLLS: u32 = 4;
     const EXEC_POLL: Duration = Duration::from_millis(1);
+    /// In what `stat` counts time in. Source: USER_HZ, the same for all programs on Linux.
+    const TICKS_A_SECOND: f64 = 100.0;
 
     /// Whether no process is newer than `leader`, so that it, having ended, left none. One small file is read in place of a
     /// list of all processes, which pays since a shell becomes the single program that it is to run.
@@ -169,31 +185,69 @@ mod imp {
     pub(super) async fn look(remains: &mut Remains, strangers: &Strangers) -> Background {
         let (known, strangers) = (remains.clone(), strangers.clone());
         let look = move || {
-            let Ok(proc) = Dir::open_ambient_dir("/proc", ambient_authority()) else { return Vec::new() };
+            let proc = Dir::open_ambient_dir("/proc", ambient_authority()).ok()?;
             let mut strangers = strangers.0.lock().unwrap_or_else(PoisonError::into_inner);
             let listed = listed(&proc);
+            if listed.is_empty() {
+                return None;
+            }
             let live = listed.iter().filter(|pid| !strangers.contains(pid)).filter_map(|pid| process(&proc, *pid));
             let found = known.find(&proc, &live.collect::<Vec<_>>());
             strangers.clear();
             strangers.extend(listed.into_iter().filter(|pid| !found.iter().any(|found| found.pid.as_raw() == *pid)));
-            found
+            Some(found)
         };
         // It ends without a result only when the runtime does; then the drop guards kill what they can.
-        remains.found = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let Some(found) = tokio::task::spawn_blocking(look).await.unwrap_or_default() else {
+            return super::by_groups(&remains.groups);
+        };
+        remains.found = found;
         if remains.found.is_empty() { Background::Nothing } else { Background::Processes(Some(remains.found.len())) }
     }
 
     impl Remains {
+        /// Those of `live` that carry one of the marks; an environment that is not ours to see carries none.
+        fn marked(&self, proc: &Dir, live: &[Process]) -> HashSet<i32> {
+            let mut marked = HashSet::new();
+            let mut unread: Vec<&Process> = live.iter().collect();
+            let since = self.since(proc);
+            for round in 0..=EXEC_POLLS {
+                unread.retain(|process| {
+                    let environment = read(proc, process.pid, "environ").unwrap_or_default();
+                    if carries(&environment, &self.marks) {
+                        marked.insert(process.pid);
+                    }
+                    // Between two programs a process has no environment for a moment. What is older than these commands
+                    // is not one of theirs.
+                    environment.is_empty() && !process.is_of_the_kernel && process.began >= since
+                });
+                if unread.is_empty() || round == EXEC_POLLS {
+                    break;
+                }
+                std::thread::sleep(EXEC_POLL);
+            }
+            marked
+        }
+
+        /// The same as `self.since`, as `stat` counts; a tick early, since it rounds down.
+        fn since(&self, proc: &Dir) -> u64 {
+            let uptime = proc.read_to_string("uptime").unwrap_or_default();
+            let now = uptime.split_ascii_whitespace().next().and_then(|seconds| seconds.parse::<f64>().ok());
+            let seconds = now.unwrap_or(0.0) - self.since.elapsed().as_secs_f64();
+            ((seconds * TICKS_A_SECOND) as u64).saturating_sub(1)
+        }
+
         fn find(&self, proc: &Dir, live: &[Process]) -> Vec<Found> {
             let is_group = |number: i32| self.groups.iter().any(|group| group.as_raw() == number);
             let is_known = |process: &Process| {
                 self.found.iter().any(|found| found.pid.as_raw() == process.pid && found.began == process.began)
             };
+            let marked = self.marked(proc, live);
             let ours = live.iter().filter(|process| {
                 is_group(process.group)
                     || is_group(process.session)
                     || is_known(process)
-                    || carries(proc, process, &self.marks)
+                    || marked.contains(&process.pid)
             });
             let mut ours: HashSet<i32> = ours.map(|process| process.pid).collect();
             let mut count = 0;
@@ -264,22 +318,8 @@ mod imp {
         })
     }
 
-    fn environment(proc: &Dir, process: &Process) -> Option<Vec<u8>> {
-        let mut environment = read(proc, process.pid, "environ")?;
-        // Between two programs a process has none for a moment.
-        for _ in 0..EXEC_POLLS {
-            if !environment.is_empty() || process.is_of_the_kernel {
-                break;
-            }
-            std::thread::sleep(EXEC_POLL);
-            environment = read(proc, process.pid, "environ")?;
-        }
-        Some(environment)
-    }
-
-    /// Whether the mark in its environment names one of `marks`; false if its environment is not ours to see.
-    fn carries(proc: &Dir, process: &Process, marks: &[String]) -> bool {
-        let Some(environment) = environment(proc, process) else { return false };
+    /// Whether the mark in an environment names one of `marks`.
+    fn carries(environment: &[u8], marks: &[String]) -> bool {
         environment.split(|byte| *byte == 0).any(|variable| {
             let value = variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
             // A Codey inside Codey appends its own; what it runs is also ours.
@@ -292,8 +332,6 @@ mod imp {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
-    use nix::errno::Errno;
-    use nix::sys::signal::killpg;
     use nix::unistd::Pid;
 
     use super::super::Background;
@@ -304,8 +342,6 @@ mod imp {
     }
 
     pub(super) async fn look(remains: &mut Remains, _strangers: &Strangers) -> Background {
-        let is_gone = |group: Pid| killpg(group, None) == Err(Errno::ESRCH);
-        let are_gone = remains.groups.iter().all(|group| is_gone(*group));
-        if are_gone { Background::Nothing } else { Background::Processes(None) }
+        super::by_groups(&remains.groups)
     }
 }
