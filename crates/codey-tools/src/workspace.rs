@@ -88,6 +88,8 @@ pub enum WorkspaceError {
     /// A deny glob cannot be parsed; nothing is opened, since a rule that never matches protects nothing.
     #[error("deny_paths: {source}")]
     DenyGlob {
+        /// Its place in `deny_paths`, from 0.
+        index: usize,
         /// Which glob and what is wrong with it.
         source: globset::Error,
     },
@@ -100,7 +102,7 @@ impl Workspace {
     /// The root cannot be opened, or a deny glob is broken.
     pub fn open(options: WorkspaceOptions) -> Result<Self, WorkspaceError> {
         let WorkspaceOptions { root: path, cwd, deny_paths, hidden_env } = options;
-        let deny = DenyRules::new(&deny_paths).map_err(|source| WorkspaceError::DenyGlob { source })?;
+        let deny = DenyRules::new(&deny_paths).map_err(|(index, source)| WorkspaceError::DenyGlob { index, source })?;
         let real = match real_path(&path) {
             Ok(real) => real,
             Err(source) => return Err(WorkspaceError::Root { path, source }),

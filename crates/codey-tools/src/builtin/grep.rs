@@ -130,13 +130,16 @@ struct Search {
     files_only: bool,
 }
 
+/// Bytes a compiled pattern may take. More takes seconds to make, in which nothing could be cancelled.
+const MAX_COMPILED: usize = 4 << 20;
+
 impl Search {
     fn new(args: &GrepArgs) -> Result<Self, ToolError> {
         if args.pattern.is_empty() {
             return Err(ToolError::new(ErrorCode::InvalidArguments, "pattern is empty. Send a regular expression."));
         }
         let mut builder = RegexMatcherBuilder::new();
-        builder.multi_line(true).case_insensitive(args.ignore_case.unwrap_or(false));
+        builder.multi_line(true).case_insensitive(args.ignore_case.unwrap_or(false)).size_limit(MAX_COMPILED);
         // Line by line unless the pattern itself holds a line end.
         let by_line = builder.clone().line_terminator(Some(b'\n')).crlf(true).build(&args.pattern);
         let (matcher, multi_line) = match by_line {

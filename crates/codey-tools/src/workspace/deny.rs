@@ -35,15 +35,20 @@ pub(crate) struct DenyRules {
 const READABLE: [&str; 2] = ["output", "skills"];
 
 impl DenyRules {
-    pub(crate) fn new(patterns: &[String]) -> Result<Self, globset::Error> {
+    /// # Errors
+    /// The place of a pattern in the list, and what is wrong with it.
+    pub(crate) fn new(patterns: &[String]) -> Result<Self, (usize, globset::Error)> {
         let mut globs = GlobSetBuilder::new();
-        for pattern in patterns {
+        for (index, pattern) in patterns.iter().enumerate() {
             let pattern = if pattern.is_ascii() { pattern.clone() } else { folded(pattern) };
             let trimmed = pattern.trim_start_matches("./").trim_matches('/');
             let anchored = if trimmed.contains('/') { trimmed.to_owned() } else { format!("**/{trimmed}") };
-            globs.add(GlobBuilder::new(&anchored).literal_separator(true).case_insensitive(true).build()?);
+            let glob = GlobBuilder::new(&anchored).literal_separator(true).case_insensitive(true).build();
+            globs.add(glob.map_err(|error| (index, error))?);
         }
-        Ok(Self { globs: globs.build()?, sources: patterns.to_vec() })
+        // Sound globs can be too large together; the last one is as good as any to blame.
+        let globs = globs.build().map_err(|error| (patterns.len().saturating_sub(1), error))?;
+        Ok(Self { globs, sources: patterns.to_vec() })
     }
 
     /// Refuses `path` (relative to the root) if it or a folder above it is denied; the error shows it as `shown`. `home`
@@ -100,9 +105,14 @@ fn check_owner(path: &str, home: Option<&RelPath>, shown: &str, access: Access) 
         }
     }
     if access == Access::Write && path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
-        return Err(denied("git", &format!("{shown} belongs to git; change it with git commands in bash")));
+        return Err(belongs_to_git(shown));
     }
     Ok(())
+}
+
+/// The refusal to change what is git's.
+pub(super) fn belongs_to_git(shown: &str) -> ToolError {
+    denied("git", &format!("{shown} belongs to git; change it with git commands in bash"))
 }
 
 /// The rest of `path` if it is `folder`, in any case, or lies in it.

@@ -14,7 +14,7 @@ use codey_protocol::{ErrorCode, RelPath};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-use super::deny::Access;
+use super::deny::{Access, belongs_to_git};
 use super::{Workspace, file_error};
 use crate::ToolError;
 
@@ -268,6 +268,12 @@ impl<'a> Walk<'a> {
         let parts = steps.iter().map(|step| &step.name).chain(folders).chain([&name]).filter(|part| *part != ".");
         let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
         self.check(&path)?;
+        if self.judge.as_ref().is_some_and(|judge| judge.access == Access::Write) {
+            let mut above = steps.iter().map(|step| &step.folder).chain([self.workspace.root()]);
+            if above.any(is_git_folder) {
+                return Err(belongs_to_git(self.shown));
+            }
+        }
         let folder = match steps.pop() {
             Some(step) => step.folder,
             None => self.workspace.root().try_clone().map_err(|error| self.failed(&error))?,
@@ -294,6 +300,13 @@ impl<'a> Walk<'a> {
             format!("{} does not exist: {part} is a file and no folder. Look for it with glob.", self.shown),
         )
     }
+}
+
+/// Whether git would take `folder` for one of its own, whatever its name: `git init --separate-git-dir`, bare repositories
+/// and their worktrees have other names than `.git`, and a hook or setting in them runs as code.
+fn is_git_folder(folder: &Dir) -> bool {
+    let holds = |name: &str| folder.symlink_metadata(name).is_ok();
+    holds("HEAD") && (holds("commondir") || holds("objects") && holds("refs"))
 }
 
 /// Opens the folder `name` in `folder`, unless it is a link.
