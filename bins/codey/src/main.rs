@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use codey_print::Mode;
 
 fn main() -> ExitCode {
+    #[cfg(debug_assertions)]
     arm_faults();
     let mode = if args::wants_json(std::env::args_os()) { Mode::Json } else { Mode::Text };
     let code = match args::parse(std::env::args_os()) {
@@ -23,10 +24,11 @@ fn main() -> ExitCode {
     std::process::exit(i32::from(code))
 }
 
-/// Lets a test say where this process is to die; only a debug build listens.
+/// Lets a test say where this process is to die.
+#[cfg(debug_assertions)]
 fn arm_faults() {
     let [die_at, ledger] = ["CODEY_FAULT_AT", "CODEY_FAULT_LEDGER"].map(|name| std::env::var(name).ok());
-    if cfg!(debug_assertions) && (die_at.is_some() || ledger.is_some()) {
+    if die_at.is_some() || ledger.is_some() {
         let die_at = die_at.map(|point| point.parse().expect("CODEY_FAULT_AT names a point"));
         let armed = codey_faults::arm(codey_faults::Faults { die_at, ledger: ledger.map(Into::into) });
         armed.expect("CODEY_FAULT_LEDGER names a file that can be written");

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use codey_protocol::StartError;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -11,10 +12,22 @@ use tokio_util::sync::CancellationToken;
 const INTERRUPTED: i32 = 3;
 /// Source: contract section 1, exit codes.
 const AT_ONCE: Duration = Duration::from_secs(2);
+/// How long the last words may take.
+const STDERR_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Cancels the returned token at the first signal. Watches until the process ends, in a thread of its own: whatever else
 /// is stuck, say in a write to a disk that does not answer, the second signal is obeyed.
-pub(crate) fn stop_token() -> std::io::Result<CancellationToken> {
+///
+/// # Errors
+/// Signals cannot be watched.
+pub(crate) fn stop_token() -> Result<CancellationToken, StartError> {
+    watch().map_err(|error| {
+        let hint = "Free memory or raise the limit on threads.";
+        StartError::config(format!("cannot watch signals: {error}"), hint)
+    })
+}
+
+fn watch() -> std::io::Result<CancellationToken> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let entered = runtime.enter();
     let mut interrupt = listen(SignalKind::interrupt())?;
@@ -32,8 +45,7 @@ pub(crate) fn stop_token() -> std::io::Result<CancellationToken> {
         loop {
             any(&mut interrupt, &mut terminate, &mut hangup).await;
             if last.is_some_and(|last| last.elapsed() < AT_ONCE) {
-                // A closed stderr leaves nobody to tell.
-                let _ = std::io::stderr().write_all(b"codey: interrupted twice, so it leaves at once.\n");
+                say_that_it_leaves();
                 std::process::exit(INTERRUPTED);
             }
             last = Some(Instant::now());
@@ -42,6 +54,19 @@ pub(crate) fn stop_token() -> std::io::Result<CancellationToken> {
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(watch))?;
     Ok(stop)
+}
+
+/// In a thread that nobody waits for long: stderr may be the very thing that is stuck.
+fn say_that_it_leaves() {
+    let (done, said) = std::sync::mpsc::channel();
+    let say = move || {
+        // A closed stderr leaves nobody to tell.
+        let _ = std::io::stderr().write_all(b"codey: interrupted twice, so it leaves at once.\n");
+        let _ = done.send(());
+    };
+    if std::thread::Builder::new().spawn(say).is_ok() {
+        let _ = said.recv_timeout(STDERR_PATIENCE);
+    }
 }
 
 /// Listens to a signal, unless whoever started Codey chose to ignore it (`nohup`, a job in the background).

@@ -165,7 +165,13 @@ fn run_error(error: StartError) -> RunError {
 pub(crate) fn workspace(location: &Location, found: &Found) -> Result<Workspace, StartError> {
     let permissions = &found.settings().permissions;
     let mut deny_paths = if permissions.deny_defaults == Some(false) { Vec::new() } else { default_deny_paths() };
+    let built_in = deny_paths.len();
     deny_paths.extend(permissions.deny_paths.iter().cloned());
+    if let Some(index) = permissions.deny_paths.iter().position(|glob| glob.trim_matches('/').is_empty()) {
+        let path = format!("permissions.deny_paths[{index}]");
+        let message = "an empty pattern would deny everything".to_owned();
+        return Err(config_error(&found.loaded.error_at(&path, message, None)));
+    }
     let options = WorkspaceOptions {
         root: location.root.clone(),
         cwd: location.relative.clone(),
@@ -177,11 +183,9 @@ pub(crate) fn workspace(location: &Location, found: &Found) -> Result<Workspace,
             format!("cannot work in {}: {}", path.display(), plain(source)),
             "Change its permissions, or name another folder with --cwd.",
         ),
-        WorkspaceError::DenyGlob { source } => {
-            // The built-in globs are sound, so it is one that somebody wrote; it is compiled with a beginning of its own.
-            let is_it = |glob: &String| source.glob().is_some_and(|compiled| compiled.ends_with(glob.as_str()));
-            let index = permissions.deny_paths.iter().position(is_it).unwrap_or_default();
-            let path = format!("permissions.deny_paths[{index}]");
+        WorkspaceError::DenyGlob { index, source } => {
+            // The built-in globs are sound and stand first, so it is one that somebody wrote.
+            let path = format!("permissions.deny_paths[{}]", index.saturating_sub(built_in));
             config_error(&found.loaded.error_at(&path, format!("this glob cannot be read: {}", source.kind()), None))
         }
     })
@@ -277,7 +281,7 @@ fn session(location: &Location, choice: &SessionChoice) -> Result<(Session, bool
     if branch.is_some() {
         session.set_head(branch).map_err(session_error)?;
     }
-    Ok((session, true, warnings.into_iter().map(|warning| warning.message).collect()))
+    Ok((session, true, warnings.into_iter().map(|warning| warning.to_string()).collect()))
 }
 
 fn nothing_to_continue() -> StartError {

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -330,14 +330,30 @@ pub(crate) fn check_certificates(file: &Path) -> Result<(), String> {
     read_certificates(file).map(|_| ())
 }
 
+/// Bytes of a bundle; the largest in use have a few hundred KiB.
+const MAX_CERTIFICATES: u64 = 4 << 20;
+
 fn read_certificates(file: &Path) -> Result<Vec<Certificate>, String> {
     let shown = file.display();
-    let pem = fs::read(file).map_err(|error| format!("cannot read ca_file {shown}: {error}"))?;
+    let pem = read_regular(file).map_err(|error| format!("cannot read ca_file {shown}: {error}"))?;
     let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
     if certificates.is_empty() {
         return Err(format!("ca_file {shown} holds no PEM certificates"));
     }
     Ok(certificates)
+}
+
+/// Reads a file that is one: neither a FIFO on which everybody waits who opens it, nor a device without end.
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(MAX_CERTIFICATES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_CERTIFICATES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 4 MiB"));
+    }
+    Ok(bytes)
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -138,7 +138,12 @@ impl Stored {
 }
 
 fn start() -> SessionStart {
-    SessionStart { root: "/work".into(), cwd: "/work".into(), version: "0.1.0".into(), parent: None }
+    SessionStart {
+        root: "/home/me/project".into(),
+        cwd: "/home/me/project".into(),
+        version: "0.1.0".into(),
+        parent: None,
+    }
 }
 
 /// A call and its result of about 12 KB: a file that was read.

@@ -1,5 +1,6 @@
 //! What can go wrong with a session.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -96,4 +97,10 @@ pub struct LoadWarning {
     pub line: u64,
     /// What was wrong and what was done about it, for the user.
     pub message: String,
+}
+
+impl fmt::Display for LoadWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
 }

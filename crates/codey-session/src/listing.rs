@@ -83,7 +83,7 @@ pub fn view(dir: &Path, id: Ulid) -> Result<SessionView, SessionError> {
     if let Some(header) = &header {
         check_header(header, id, &path)?;
     }
-    let warnings = warnings.into_iter().map(|warning| format!("line {}: {}", warning.line, warning.message)).collect();
+    let warnings = warnings.iter().map(ToString::to_string).collect();
     let root = header.map(|header| header.root).unwrap_or_default();
     Ok(SessionView { id: id.to_string(), root, nodes, head: tree.head(), warnings })
 }

@@ -50,15 +50,7 @@ impl Folder {
 async fn demonstrate(app: &App, folder: &Folder, mode: Mode, quiet: bool) -> u8 {
     let stop = match signals::stop_token() {
         Ok(stop) => stop,
-        Err(error) => {
-            return start_failed(
-                mode,
-                &StartError::config(
-                    format!("cannot watch signals: {error}"),
-                    "Free memory or raise the limit on threads.",
-                ),
-            );
-        }
+        Err(error) => return start_failed(mode, &error),
     };
     let request = SpawnRequest {
         cwd: folder.path().to_path_buf(),

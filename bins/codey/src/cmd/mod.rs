@@ -25,8 +25,8 @@ use crate::log;
 /// Source: contract section 1, exit codes.
 const WRONG_USAGE: u8 = 2;
 const FAILED: u8 = 1;
-/// Files that have to be open for a request.
-const LEAST_FILES: u64 = 16;
+/// Files that may be open at once for a request and the calls of a turn; with fewer than 24 commands could not start.
+const LEAST_FILES: u64 = 32;
 
 /// Runs a command; `mode` is how to say that it cannot start. Returns the exit code.
 pub(crate) fn run(command: Command, mode: Mode) -> u8 {
@@ -36,7 +36,7 @@ pub(crate) fn run(command: Command, mode: Mode) -> u8 {
     if let Ok((most, _)) = getrlimit(Resource::RLIMIT_NOFILE)
         && most < LEAST_FILES
     {
-        let hint = format!("Raise the limit, as with ulimit -n {}.", 4 * LEAST_FILES);
+        let hint = format!("Raise the limit, as with ulimit -n {}.", 8 * LEAST_FILES);
         let message = format!("cannot start: no more than {most} files may be open at once");
         return start_failed(mode, &StartError::config(message, hint));
     }

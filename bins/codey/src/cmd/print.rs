@@ -69,15 +69,7 @@ pub(super) async fn headless(
     let input_json = output.input.is_some();
     let stop = match signals::stop_token() {
         Ok(stop) => stop,
-        Err(error) => {
-            return start_failed(
-                mode,
-                &StartError::config(
-                    format!("cannot watch signals: {error}"),
-                    "Free memory or raise the limit on threads.",
-                ),
-            );
-        }
+        Err(error) => return start_failed(mode, &error),
     };
     let started = tokio::select! {
         biased;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use codey_testkit::{ScriptedServer, TempWorkspace};
 
-use crate::codey::{Api, Codey, Ran, talker};
+use crate::codey::{Api, Codey, Ran, bash, read, reply, says, talker};
 
 const HELLO: [&str; 2] = ["-p", "hi"];
 /// What no output and no log may hold.
@@ -198,6 +198,11 @@ fn configurations_that_cannot_be_used_name_file_line_and_key() {
         (b"[model]\ndefault = \"a\\nb\"\n", ":2:11: model.default: expected the name of a model."),
         (b"a = \xff\n", ":1:5: is not UTF-8: unexpected byte 0xff at offset 4. Save the file as UTF-8."),
         (b"\xff\xfex\0", ": is UTF-16, expected UTF-8. Save the file as UTF-8."),
+        (
+            b"[permissions]\ndeny_paths = ['b', 'a[/b']\n",
+            ":2:20: permissions.deny_paths[1]: this glob cannot be read: ",
+        ),
+        (b"[permissions]\ndeny_paths = ['a', '']\n", ":2:20: permissions.deny_paths[1]: an empty pattern would deny"),
         (b"[permissions]\ndeny_paths = ['ok', 'b[']\n", ":2:21: permissions.deny_paths[1]: this glob cannot be read: "),
         (b"[limits]\nmax_cost = nan\n", ":2:12: limits.max_cost: NaN is no amount; expected a positive number"),
         (
@@ -295,11 +300,21 @@ fn keys_and_certificates_that_are_not_there_name_their_origin() {
 #[test]
 fn too_few_open_files_are_said_to_be_too_few() {
     let workspace = TempWorkspace::new(&[]);
-    for most in [6, 15] {
+    for most in [6, 31] {
         let limited = format!("ulimit -n {most}; exec \"$@\"");
         let codey = Codey::new(workspace.path()).args(&["-p", "go"]).through("sh", &["-c", &limited, "sh"]);
         codey.run().assert_refused(&format!(
-            "cannot start: no more than {most} files may be open at once. Raise the limit, as with ulimit -n 64."
+            "cannot start: no more than {most} files may be open at once. Raise the limit, as with ulimit -n 256."
         ));
     }
+    let server = ScriptedServer::start(vec![
+        reply(Api::OpenAi, vec![bash("c1", "echo here"), read("c2", "f")]),
+        says(Api::OpenAi, "done"),
+    ]);
+    let workspace = TempWorkspace::new(&[("f", "text")]);
+    let asking = Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(&["-p", "--always-approve", "go"]);
+    let ran = asking.through("sh", &["-c", "ulimit -n 32; exec \"$@\"", "sh"]).run();
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "done\n"), "{ran:?}");
+    let second = server.requests()[1].json().to_string();
+    assert!(second.contains("here") && second.contains("text"), "{second}");
 }

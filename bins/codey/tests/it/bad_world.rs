@@ -367,5 +367,8 @@ fn an_empty_session_file_begins_anew() {
     let workspace = TempWorkspace::new(&[(&format!(".codey/sessions/{ID}.jsonl"), "")]);
     let ran = Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(&["-p", "--resume", ID, "hi"]).run();
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "OK\n"), "{ran:?}");
-    assert!(ran.stderr.contains("codey: warning: nothing of this session could be read, so it begins anew"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("codey: warning: line 1: nothing of this session could be read, so it begins anew"),
+        "{ran:?}"
+    );
 }

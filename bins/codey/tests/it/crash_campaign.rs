@@ -511,6 +511,8 @@ fn killed_anywhere_a_session_goes_on_and_loses_one_record_at_most() {
     {
         assert!(figures[fact] >= least, "{fact}: {figures:?}");
     }
-    let moments = figures[BY_CLOCK] + figures.get(SURVIVED).unwrap_or(&0);
-    assert_eq!((figures[POINTS], moments), (all.len() - scale.by_clock, scale.by_clock));
+    let count = |fact| figures.get(fact).copied().unwrap_or(0);
+    assert_eq!(count(POINTS), all.len() - scale.by_clock);
+    assert_eq!(count(BY_CLOCK) + count(SURVIVED), scale.by_clock);
+    assert!(count(BY_CLOCK) >= scale.by_clock * 3 / 4, "too few died by the clock: {figures:?}");
 }

@@ -56,6 +56,21 @@ fn a_torn_line_is_dropped_with_a_warning_and_the_session_goes_on() {
 }
 
 #[test]
+fn a_damaged_record_is_named_by_its_line() {
+    let server = talker(Api::Anthropic, "answer", 2);
+    let workspace = TempWorkspace::new(&[]);
+    let ask = |words: &[&str]| Codey::new(workspace.path()).asking(&server, Api::Anthropic).args(words).run();
+    ask(&["-p", "first"]);
+    let file = session_file(&workspace);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines = text.lines().enumerate().map(|(index, line)| if index == 2 { "{bad" } else { line });
+    std::fs::write(&file, lines.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let ran = ask(&["-p", "--continue", "second"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("codey: warning: line 3: "), "{ran:?}");
+}
+
+#[test]
 fn no_session_leaves_nothing() {
     let server = talker(Api::Anthropic, "answer", 1);
     let workspace = TempWorkspace::new(&[]);

@@ -120,6 +120,42 @@ fn a_reader_that_stops_reading_cannot_keep_a_signal_from_ending_it() {
     drop(reader);
 }
 
+/// Whether the child has its handler for SIGINT.
+#[cfg(target_os = "linux")]
+fn hears_interrupts(child: &Child) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (Signal::SIGINT as i32 - 1)) != 0
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_signal_is_obeyed_though_both_streams_are_stuck() {
+    let workspace = TempWorkspace::new(&[]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+    let mut probe = File::options().write(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(path).unwrap();
+    while probe.write(&[b'x'; 4096]).is_ok() {}
+    while probe.write(b"x").is_ok() {}
+    // There is no model, and it is stuck while it says so.
+    let mut codey = Codey::new(workspace.path()).args(&["-p", "--mode", "json", "go"]);
+    let mut child = codey.command().stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+    while !hears_interrupts(&child) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let start = Instant::now();
+    let status = loop {
+        kill(pid(&child), Signal::SIGINT).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(start.elapsed() < PATIENCE, "it hears nothing any more");
+    };
+    assert_eq!(exit(status), 3);
+    drop(reader);
+}
+
 #[test]
 fn a_second_signal_leaves_at_once() {
     // Ignores SIGTERM, so that the first signal needs its grace.
