@@ -1,8 +1,8 @@
 //! Where a write can be made to be the last.
 //!
-//! Every write that Codey keeps goes through [`write()`], every rename and the like is announced by [`before`]; both
-//! name the kind of thing that is written. A process that was armed dies by SIGKILL at one chosen [`Point`] of all
-//! these, in the middle of a record if that is where it lies: so tests crash the real program wherever it could leave
+//! What Codey writes to a session, to `.codey` and to files of the workspace goes through [`write()`], a rename there is
+//! announced by [`before`]; both name the kind of thing. A process that was armed dies by SIGKILL at one chosen
+//! [`Point`] of these, in the middle of a record if that is where it lies: so tests crash the real program wherever it could leave
 //! something half done. Not armed, and in every release build, [`write()`] is `write_all` and [`before`] nothing.
 //!
 //! This crate must not know what is written, nor anything else of the workspace; it reads no environment, the program

@@ -91,9 +91,10 @@ impl ToolDisplay {
 pub struct Diff {
     /// Which file.
     pub path: RelPath,
-    /// Whole lines around the change, before it; `None` for a new file.
+    /// Whole lines around each change, before it; those of several places follow one another without a mark, so a client
+    /// that shows places uses `unified`. `None` for a new file.
     pub old: Option<String>,
-    /// The same place afterwards.
+    /// The same places afterwards.
     pub new: String,
     /// Unified diff of the change.
     pub unified: String,
