@@ -26,7 +26,7 @@ pub(crate) struct Recorder {
 
 #[derive(Default)]
 struct State {
-    /// Opened at the first line; `None` inside after a failure, which is logged once.
+    /// Opened at the first line of a run; `None` inside after a failure, which is logged once.
     file: Option<Option<File>>,
     session: Option<String>,
     model: String,
@@ -152,6 +152,8 @@ impl Recorder {
             Event::RunStart {} => {
                 // The session's folder is made right after this event; by then git must not list it any more.
                 state.retries = 0;
+                // Opened anew: the one of the last run may have been deleted since.
+                state.file = None;
                 state.prepared = match prepare_codey_dir(&self.root) {
                     Ok(()) => true,
                     Err(error) => {
@@ -262,6 +264,27 @@ fn outcome_name(outcome: &RunOutcome) -> RunOutcomeName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_after_the_folder_was_deleted_is_recorded_again() {
+        let root = tempfile::tempdir().unwrap();
+        let recorder = Recorder::new(root.path().to_owned());
+        let path = root.path().join(".codey/events.jsonl");
+        let run = || {
+            recorder.record(&Event::RunStart {});
+            recorder.record(&Event::RunEnd {
+                outcome: RunOutcome::Interrupted {},
+                turns: 1,
+                usage: Usage::default(),
+                cost_usd: None,
+                text: String::new(),
+            });
+            std::fs::read_to_string(&path).unwrap().lines().count()
+        };
+        assert_eq!((run(), run()), (1, 2));
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+        assert_eq!(run(), 1);
+    }
 
     #[test]
     fn what_a_killed_codey_left_half_written_spoils_no_line_but_its_own() {

@@ -314,31 +314,7 @@ fn not_writable(folder: &Path, why: &str) -> StartError {
     )
 }
 
-/// What the user can do about a session that does not open. Each of these is a matter of what was asked for.
+/// A session that does not open. Each reason is a matter of what was asked for.
 pub(crate) fn session_error(error: SessionError) -> StartError {
-    let hint = match &error {
-        SessionError::NotFound { .. } => "codey sessions lists those of this project.".to_owned(),
-        SessionError::Ambiguous { .. } => "Give more of the id.".to_owned(),
-        SessionError::InUse { .. } => "Wait until it ends, or start a new session.".to_owned(),
-        SessionError::OtherRoot { recorded, .. } => format!("Run codey there: --cwd {}", recorded.display()),
-        SessionError::Newer { .. } => "Update Codey.".to_owned(),
-        SessionError::Damaged { .. } => "Start a new session; the file is left as it is.".to_owned(),
-        SessionError::UnknownNode { .. } => "Take a node id from the session's message events.".to_owned(),
-        SessionError::Read { source, .. } | SessionError::Write { source, .. } => storage_hint(source).to_owned(),
-    };
-    StartError::config(error.to_string(), hint)
-}
-
-/// What to do about a session file that the disk does not give or take.
-fn storage_hint(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            "Free space, or use --no-session to work without a session file."
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "Fix the permissions, or use --no-session to work without a session file."
-        }
-        // A folder, a link, a pipe: nothing that Codey made.
-        _ => "Move what is there out of the way, or use --no-session to work without a session file.",
-    }
+    StartError::config(error.to_string(), error.hint())
 }

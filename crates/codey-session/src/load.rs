@@ -62,6 +62,8 @@ pub(crate) struct Loaded {
     pub(crate) warnings: Vec<LoadWarning>,
     /// Where the last whole line ends.
     pub(crate) end: u64,
+    /// What stands behind it: a record that was cut off.
+    pub(crate) torn: Vec<u8>,
     /// The largest name in the file; new ones must be larger.
     pub(crate) newest: Option<NodeId>,
     gaps: Vec<Gap>,
@@ -94,6 +96,7 @@ pub(crate) fn load(file: &File, path: &Path, mut each: impl FnMut(&Node)) -> Res
         }
         if line.last() != Some(&b'\n') {
             loaded.warn(number, format!("the last record was cut off ({} bytes) and is dropped", line.len()));
+            loaded.torn = line;
             break;
         }
         loaded.take(number, &line, path, &mut each)?;

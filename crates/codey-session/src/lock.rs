@@ -45,11 +45,16 @@ impl Lock {
             // Its last holder removed it between our opening and locking it.
         }
     }
+
+    /// Whether the lock file is still the one that is held.
+    pub(crate) fn is_there(&self) -> bool {
+        is_at(&self.file, &self.path).unwrap_or(false)
+    }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if is_at(&self.file, &self.path).unwrap_or(false) {
+        if self.is_there() {
             // Nobody's loss: a lock file that nobody holds is taken over.
             let _ = fs::remove_file(&self.path);
         }
@@ -63,7 +68,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Whether `path` leads to `file`.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let ours = file.metadata()?;
     match fs::symlink_metadata(path) {
         Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),

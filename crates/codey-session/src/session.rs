@@ -102,8 +102,8 @@ impl Session {
     pub fn open(dir: &Path, id: Ulid, start: SessionStart) -> Result<(Self, Vec<LoadWarning>), SessionError> {
         let mut log = Log::open(dir, id)?;
         let loaded = load::load(log.file(), log.path(), |_| {})?;
-        log.set_end(loaded.end);
-        let Loaded { header: found, tree, totals, settings, prefixes, mut warnings, newest, .. } = loaded;
+        let Loaded { header: found, tree, totals, settings, prefixes, mut warnings, newest, end, torn, .. } = loaded;
+        log.set_end(end, torn);
         let (header, start) = match found {
             None => {
                 let message = "nothing of this session could be read, so it begins anew".to_owned();
@@ -141,6 +141,14 @@ impl Session {
         match self.storage {
             Storage::Memory => false,
             Storage::Planned { .. } | Storage::File(_) => true,
+        }
+    }
+
+    /// Where the file was written anew since this was last asked, because it had been deleted or moved.
+    pub fn take_restored(&mut self) -> Option<PathBuf> {
+        match &mut self.storage {
+            Storage::Memory | Storage::Planned { .. } => None,
+            Storage::File(log) => log.take_restored().then(|| log.path().to_owned()),
         }
     }
 

@@ -150,7 +150,7 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_recorded() {
             said.starts_with(&format!("codey: cannot write {}/.codey/sessions/", workspace.path().display())),
             "{said}"
         );
-        assert!(said.contains(": File too large. Free space or fix the folder's permissions and resume; "), "{said}");
+        assert!(said.contains(": File too large. Raise the limit on the size of files (ulimit -f), or use "), "{said}");
         assert!(ran.stderr.contains(&format!("codey: {turns} turn")), "{ran:?}");
         if turns == 0 {
             continue;
@@ -208,16 +208,31 @@ fn a_full_stdout_is_said() {
 
 #[test]
 fn a_workspace_that_vanishes_ends_the_run() {
-    for command in ["rm -rf \"$PWD\"", "rm -rf .codey", "rm .codey/sessions/*.jsonl"] {
+    let workspace = TempWorkspace::new(&[("a.txt", "")]);
+    let (ran, _) = told(&workspace, vec![bash("c1", "rm -rf \"$PWD\""), bash("c2", "touch alive")], |codey| codey);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+    let said = ran.complaint();
+    let gone = ".jsonl: it was deleted or moved while the session was open, and writing it anew failed: No such file or \
+                directory. Begin a new session; ";
+    assert!(said.contains(gone), "{said}");
+    assert!(!workspace.path().exists(), "nothing is made anew");
+}
+
+#[test]
+fn a_session_file_that_vanishes_is_written_anew() {
+    for command in ["rm -rf .codey", "mv .codey elsewhere", "rm .codey/sessions/*"] {
         let workspace = TempWorkspace::new(&[("a.txt", "")]);
         let (ran, _) = told(&workspace, vec![bash("c1", command), bash("c2", "touch alive")], |codey| codey);
-        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{command}: {ran:?}");
-        let said = ran.complaint();
-        assert!(
-            said.contains(".jsonl: the file was deleted while the session was open. Begin a new session; "),
-            "{said}"
-        );
-        assert!(!workspace.exists("alive"));
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "done\n"), "{command}: {ran:?}");
+        assert_eq!(ran.stderr.matches(".jsonl was deleted or moved and is written anew").count(), 1, "{ran:?}");
+        assert!(workspace.exists("alive"));
+        let server = talker(Api::OpenAi, "going on", 1);
+        let again =
+            Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(&["-p", "--continue", "go on"]).run();
+        assert_eq!((again.code, again.stdout.as_str()), (0, "going on\n"), "{again:?}");
+        let request = server.requests()[0].json();
+        check_openai(&request).unwrap();
+        assert!(request.to_string().contains("touch alive"), "{request}");
     }
 }
 

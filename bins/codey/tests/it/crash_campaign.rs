@@ -477,6 +477,9 @@ fn killed_anywhere_a_session_goes_on_and_loses_one_record_at_most() {
     let reference = workspace();
     let whole = run(Api::Anthropic, &reference, "reference", None);
     assert!(whole.status.success(), "{}", whole.status);
+    for kind in STEPS.iter().chain(&OF_TOOLS) {
+        assert!(whole.done.iter().any(|entry| entry.what == *kind), "nothing is called {kind:?} any more");
+    }
     for change in changes() {
         assert_eq!(reference.read(change.path), change.new);
     }

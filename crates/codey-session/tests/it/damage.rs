@@ -55,6 +55,39 @@ fn sess_01_a_file_cut_at_any_byte_loads_goes_on_and_loses_one_record_at_most() {
     }
 }
 
+/// Opens a session whose file another program writes to, by `meddle`. The next append fails with `said`, and the file is
+/// as that program left it.
+fn check_meddled(torn: usize, meddle: impl Fn(&mut Vec<u8>), said: &str) {
+    let place = Place::new();
+    let id = place.session(&["1", "2"]);
+    let file = place.file(id);
+    let mut bytes = fs::read(&file).unwrap();
+    bytes.truncate(bytes.len() - torn);
+    fs::write(&file, &bytes).unwrap();
+    let (mut session, _) = place.open(id).unwrap();
+    meddle(&mut bytes);
+    fs::write(&file, &bytes).unwrap();
+    for _ in 0..2 {
+        let error = session.append_head("x", 1, Usage::default()).unwrap_err();
+        let expected = format!(
+            "another program {said} {} while the session was open; nothing was cut off or added",
+            file.display()
+        );
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(fs::read(&file).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn what_another_program_wrote_is_not_cut() {
+    let record = b"{\"v\":1,\"type\":\"weather\"}\n";
+    for torn in [0, 20] {
+        check_meddled(torn, |bytes| bytes.extend(record), "wrote to");
+    }
+    check_meddled(20, |bytes| *bytes.last_mut().unwrap() ^= 1, "wrote to");
+    check_meddled(0, |bytes| bytes.truncate(9), "shortened");
+}
+
 /// Replaces lines (counted from 1) and says what loads.
 fn check_hit(texts: &[&str], hit: &[(usize, &str)], expected: &[&str], warned: &[u64]) {
     let place = Place::new();

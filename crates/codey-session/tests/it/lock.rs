@@ -26,6 +26,20 @@ fn sess_05_a_second_writer_is_told_who_has_the_session() {
 }
 
 #[test]
+fn sess_05_a_second_writer_is_refused_though_the_lock_file_was_deleted() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "hi");
+    let id = session.id();
+    fs::remove_file(place.dir.join(format!("{id}.lock"))).unwrap();
+    assert_eq!(place.open(id).unwrap_err().to_string(), format!("session {id} is in use by another process"));
+    assert_eq!(names_in(&place.dir), [format!("{id}.jsonl")]);
+    say(&mut session, 1, "ho");
+    drop(session);
+    assert_eq!(place.reopen(id), (vec!["hi".into(), "ho".into()], vec![]));
+}
+
+#[test]
 fn sess_05_a_lock_that_nobody_holds_is_taken_over_and_removed_in_the_end() {
     let place = Place::new();
     let id = place.session(&["hi"]);

@@ -209,15 +209,74 @@ fn a_link_in_place_of_a_session_file_is_not_followed() {
     assert_eq!(names_in(&place.dir).len(), 2, "no lock file stays behind");
 }
 
-#[test]
-fn a_deleted_file_is_an_error_and_no_silent_loss() {
+/// Goes on with a session after `lose` did something to its file: all of it is at its place again, is locked as before,
+/// and that is said once.
+fn check_restored(lose: impl Fn(&Place, Ulid)) {
     let place = Place::new();
     let mut session = Session::create(&place.dir, start());
     say(&mut session, 0, "hi");
-    fs::remove_file(place.file(session.id())).unwrap();
+    let id = session.id();
+    assert_eq!(session.take_restored(), None);
+    lose(&place, id);
+    say(&mut session, 1, "ho");
+    assert_eq!((session.take_restored(), session.take_restored()), (Some(place.file(id)), None));
+    say(&mut session, 2, "he");
+    assert_eq!(texts(&session), ["hi", "ho", "he"]);
+    assert!(matches!(place.open(id), Err(SessionError::InUse { pid: Some(_), .. })));
+    assert_eq!([place.dir.parent().unwrap(), &place.dir, &place.file(id)].map(mode), [0o700, 0o700, 0o600]);
+    drop(session);
+    assert_eq!(names_in(&place.dir), [format!("{id}.jsonl")]);
+    assert_eq!(place.reopen(id), (["hi", "ho", "he"].map(str::to_owned).to_vec(), vec![]));
+}
+
+#[test]
+fn a_file_that_was_deleted_or_moved_is_written_anew() {
+    check_restored(|place, id| fs::remove_file(place.file(id)).unwrap());
+    check_restored(|place, _| fs::remove_dir_all(&place.dir).unwrap());
+    check_restored(|place, _| fs::remove_dir_all(place.dir.parent().unwrap()).unwrap());
+    check_restored(|place, _| fs::rename(&place.dir, place.dir.with_extension("old")).unwrap());
+    check_restored(|place, id| {
+        let kept = place.dir.with_extension("kept");
+        fs::hard_link(place.file(id), kept).unwrap();
+        fs::remove_file(place.file(id)).unwrap();
+    });
+}
+
+/// Tries to go on with a session whose file went and cannot be written anew: it fails with `said` and is as before.
+fn check_gone(lose: impl Fn(&Place, Ulid), said: &str) -> Place {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "hi");
+    lose(&place, session.id());
     let lost = session.append(NodeKind::Message(Arc::new(Message::user(vec![Block::text("lost")]))), Meta::default());
-    assert!(matches!(lost, Err(SessionError::Write { .. })));
-    assert_eq!(texts(&session), ["hi"], "what was stored can still be read");
+    let (error, file) = (lost.unwrap_err(), place.file(session.id()));
+    let gone = format!(
+        "cannot write {}: it was deleted or moved while the session was open, and writing it anew failed: {said}",
+        file.display()
+    );
+    assert_eq!(error.to_string().split(" (os error").next(), Some(gone.as_str()));
+    assert_eq!((texts(&session), session.take_restored()), (vec!["hi".to_owned()], None));
+    place
+}
+
+#[test]
+fn with_its_workspace_gone_a_file_is_not_written_anew() {
+    let place = check_gone(
+        |place, _| fs::remove_dir_all(place.dir.ancestors().nth(2).unwrap()).unwrap(),
+        "No such file or directory",
+    );
+    assert!(!place.dir.ancestors().nth(2).unwrap().exists());
+}
+
+#[test]
+fn what_took_the_place_of_a_file_is_left_alone() {
+    let replace = |place: &Place, id| {
+        fs::remove_file(place.file(id)).unwrap();
+        fs::write(place.file(id), "theirs").unwrap();
+    };
+    let place = check_gone(replace, "File exists");
+    let [file] = &names_in(&place.dir)[..] else { panic!("the lock is left") };
+    assert_eq!(fs::read_to_string(place.dir.join(file)).unwrap(), "theirs");
 }
 
 #[test]
