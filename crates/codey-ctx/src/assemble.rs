@@ -25,61 +25,95 @@ const FIRST_COPY: u32 = 2;
 /// User messages whose ends are cached. With the prefix that makes three marks; Anthropic allows four.
 const CACHED_MESSAGES: usize = 2;
 
-/// Makes the next request.
+/// Makes the next request; [`Assembly`] does the same for one request after another.
 ///
 /// Total: whatever the lineage, roles alternate, the first message is the user's, every call is answered once and
 /// right after it, and nothing is blank. While all calls are answered, appending a node only appends to the request,
 /// so that providers find what they cached. Messages that need no mending are shared, not copied.
 pub fn assemble(prefix: &Prefix, path: &PathState, model: &ModelInfo) -> Request {
-    let messages = mend(path.messages(), model.capabilities.images);
-    let newest_users = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::User);
-    let mut cache_points: Vec<CachePoint> =
-        newest_users.take(CACHED_MESSAGES).map(|(index, _)| CachePoint::Message(index)).collect();
-    cache_points.push(CachePoint::Prefix);
-    cache_points.reverse();
-    Request {
-        model: model.clone(),
-        system: prefix.system.clone(),
-        tools: prefix.tools.clone(),
-        messages,
-        max_tokens: model.max_output,
-        effort: None,
-        temperature: None,
-        cache_points,
-    }
+    Assembly::default().request(prefix, path, model)
 }
 
-fn mend<'a>(messages: impl Iterator<Item = &'a Arc<Message>>, images: bool) -> Vec<Arc<Message>> {
-    let mut mended = Mended::default();
-    for message in messages.filter_map(|message| clean(message, images)) {
-        if mended.role != Some(message.role) {
-            mended.end_run();
-            mended.role = Some(message.role);
+/// Makes requests of a path that grows: each takes the time of what was appended since the last.
+#[derive(Default)]
+pub struct Assembly {
+    /// Whether the model takes pictures, and the messages of the path that are in `mended`, the last run left open.
+    images: bool,
+    taken: Vec<Arc<Message>>,
+    mended: Mended,
+}
+
+impl Assembly {
+    /// The request that [`assemble`] makes. Begins anew when the path is another one (prune, fold, rewind).
+    pub fn request(&mut self, prefix: &Prefix, path: &PathState, model: &ModelInfo) -> Request {
+        let messages = self.mend(path, model.capabilities.images);
+        let newest_users = messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::User);
+        let mut cache_points: Vec<CachePoint> =
+            newest_users.take(CACHED_MESSAGES).map(|(index, _)| CachePoint::Message(index)).collect();
+        cache_points.push(CachePoint::Prefix);
+        cache_points.reverse();
+        Request {
+            model: model.clone(),
+            system: prefix.system.clone(),
+            tools: prefix.tools.clone(),
+            messages,
+            max_tokens: model.max_output,
+            effort: None,
+            temperature: None,
+            cache_points,
         }
-        mended.run.push(message);
     }
-    mended.end_run();
-    if !mended.open.is_empty() {
-        // The path ends with calls that nobody answered.
-        mended.role = Some(Role::User);
-        mended.end_run();
+
+    fn mend(&mut self, path: &PathState, images: bool) -> Vec<Arc<Message>> {
+        let mut messages = path.messages();
+        let is_continued = images == self.images
+            && self.taken.iter().all(|taken| messages.next().is_some_and(|message| Arc::ptr_eq(taken, message)));
+        if !is_continued {
+            *self = Self { images, ..Self::default() };
+            messages = path.messages();
+        }
+        for message in messages {
+            self.taken.push(message.clone());
+            if let Some(message) = clean(message, images) {
+                self.mended.push(message);
+            }
+        }
+        self.mended.clone().end()
     }
-    mended.messages
 }
 
 /// Messages so far, and the run of neighbours of one role that is being collected.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Mended {
     messages: Vec<Arc<Message>>,
     role: Option<Role>,
     run: Vec<Arc<Message>>,
     /// Calls of the last assistant message, as the path names them and as the request does.
     open: Vec<(CallId, CallId)>,
-    /// All call ids in the request, and the number that the next one like it gets.
-    used: HashMap<CallId, u32>,
+    /// All call ids in the request, and the number that the next one like it gets. Shared with a clone until a call
+    /// is added.
+    used: Arc<HashMap<CallId, u32>>,
 }
 
 impl Mended {
+    fn push(&mut self, message: Arc<Message>) {
+        if self.role != Some(message.role) {
+            self.end_run();
+            self.role = Some(message.role);
+        }
+        self.run.push(message);
+    }
+
+    fn end(mut self) -> Vec<Arc<Message>> {
+        self.end_run();
+        if !self.open.is_empty() {
+            // The path ends with calls that nobody answered.
+            self.role = Some(Role::User);
+            self.end_run();
+        }
+        self.messages
+    }
+
     fn end_run(&mut self) {
         let run = mem::take(&mut self.run);
         match self.role {
@@ -147,13 +181,14 @@ impl Mended {
 
     /// The id itself, or one made of it if it is in the request already: providers refuse an id that occurs twice.
     fn unique_id(&mut self, call: &CallId) -> CallId {
+        let used = Arc::make_mut(&mut self.used);
         let mut id = call.clone();
-        while self.used.contains_key(&id) {
-            let number = self.used.entry(call.clone()).or_insert(FIRST_COPY);
+        while used.contains_key(&id) {
+            let number = used.entry(call.clone()).or_insert(FIRST_COPY);
             id = CallId::new(format!("{call}_{number}"));
             *number += 1;
         }
-        self.used.insert(id.clone(), FIRST_COPY);
+        used.insert(id.clone(), FIRST_COPY);
         id
     }
 }

@@ -31,7 +31,7 @@ mod relieve;
 mod seen;
 mod system;
 
-pub use assemble::{LOST_RESULT, assemble};
+pub use assemble::{Assembly, LOST_RESULT, assemble};
 pub use files::{ContextFile, FileOptions, context_files};
 pub use path::PathState;
 pub use prefix::Prefix;

@@ -9,6 +9,7 @@ use codey_llm::{EventStream, Provider, Request};
 use secrecy::SecretString;
 use serde::Deserialize;
 
+use crate::body::BodyWriter;
 use crate::builtin::builtin_endpoints;
 use crate::decode::{Decoder, Origin};
 use crate::http::{Connection, check_base_url, check_certificates, check_header, shown_base_url};
@@ -163,11 +164,12 @@ fn quirks_at(base_url: &str) -> Quirks {
 /// [`codey_llm::ProviderErrorKind::Config`] error of the first stream.
 pub fn connect(options: EndpointOptions) -> Arc<dyn Provider> {
     let connection = Connection::new(options);
-    Arc::new(HttpProvider { connection: Arc::new(connection) })
+    Arc::new(HttpProvider { connection: Arc::new(connection), writer: Arc::default() })
 }
 
 struct HttpProvider {
     connection: Arc<Connection>,
+    writer: Arc<BodyWriter>,
 }
 
 impl Provider for HttpProvider {
@@ -176,7 +178,7 @@ impl Provider for HttpProvider {
     }
 
     fn stream(&self, request: Request) -> EventStream {
-        let connection = Arc::clone(&self.connection);
+        let (connection, writer) = (Arc::clone(&self.connection), Arc::clone(&self.writer));
         let mut body = None;
         let request = Arc::new(request);
         let open = move || {
@@ -184,8 +186,8 @@ impl Provider for HttpProvider {
             let options = connection.options();
             // Written once, on the first try, and shared by all.
             let body = body.get_or_insert_with(|| match options.api {
-                Api::Anthropic => anthropic::body(&request, &origin),
-                Api::OpenAi => openai::body(&request, &origin, &options.quirks),
+                Api::Anthropic => anthropic::body(&writer, &request, &origin),
+                Api::OpenAi => openai::body(&writer, &request, &origin, &options.quirks),
             });
             let random = Random::unseeded();
             let decoder = match options.api {

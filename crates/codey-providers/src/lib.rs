@@ -15,6 +15,7 @@
 
 mod anthropic;
 mod arguments;
+mod body;
 mod builtin;
 mod call_ids;
 mod content;

@@ -76,8 +76,8 @@ fn head(text: &str) -> Head {
     }
 }
 
-fn request() -> Request {
-    Request {
+fn request() -> Arc<Request> {
+    Arc::new(Request {
         model: model_info("m"),
         system: Arc::from([]),
         tools: Arc::from([]),
@@ -86,7 +86,7 @@ fn request() -> Request {
         effort: None,
         temperature: None,
         cache_points: Vec::new(),
-    }
+    })
 }
 
 fn decoder(api: &str) -> Decoder {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use codey_ctx::{LOST_RESULT, PathState, assemble, seen};
+use codey_ctx::{Assembly, LOST_RESULT, PathState, assemble, seen};
 use codey_llm::{Block, CachePoint, CallId, Message, Opaque, Request, Role, bytes_in_tokens_of, tool_use};
 use codey_protocol::NodeId;
 use codey_session::{Node, NodeKind};
@@ -197,6 +197,19 @@ proptest! {
                 prop_assert!(after.starts_with(&before), "{before:#?}\n{after:#?}");
             }
         }
+    }
+
+    #[test]
+    fn requests_made_one_after_another_are_those_made_alone(nodes in any_lineage(), images: Vec<bool>) {
+        let (mut assembly, mut path) = (Assembly::default(), PathState::default());
+        for (node, images) in nodes.iter().zip(images.into_iter().chain(std::iter::repeat(true))) {
+            path.append(node);
+            let model = model(images);
+            let (kept, alone) = (assembly.request(&prefix(), &path, &model), assemble(&prefix(), &path, &model));
+            prop_assert_eq!((kept.messages, kept.cache_points), (alone.messages, alone.cache_points));
+        }
+        let rewound = assembly.request(&prefix(), &PathState::default(), &model(true));
+        prop_assert!(rewound.messages.is_empty());
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Requests of the Messages API.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use codey_llm::{Block, CachePoint, Message, Request, Role};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::body::{self, BodyWriter};
 use crate::content::{Base64, NOTHING, echoed, results_first};
 use crate::decode::Origin;
 use crate::wire_name::{call_id, tool_name};
@@ -17,9 +17,9 @@ use crate::wire_name::{call_id, tool_name};
 const MAX_MARKS: usize = 4;
 
 /// The body of a request. Messages come last, so that the body of the next turn begins with the bytes of this one.
-pub(crate) fn body(request: &Request, origin: &Origin) -> Bytes {
+pub(crate) fn body(writer: &BodyWriter, request: &Request, origin: &Origin) -> Bytes {
     let marks = Marks::of(request);
-    let body = Body {
+    let head = body::head(&Fields {
         model: &request.model.id,
         max_tokens: request.max_tokens,
         stream: true,
@@ -30,13 +30,15 @@ pub(crate) fn body(request: &Request, origin: &Origin) -> Bytes {
             .map(|effort| OutputConfig { effort: effort.as_str() }),
         system: system(request, marks.system),
         tools: tools(request, marks.tools),
-        messages: Messages { messages: &request.messages, marks: &marks.messages, origin },
-    };
-    serde_json::to_vec(&body).expect("texts, numbers and checked JSON can be written").into()
+    });
+    writer.write(&request.model.id, head, &request.messages, &marks.messages, |body, message, is_marked| {
+        let content = content(message, is_marked, origin);
+        body::element(body, &WireMessage { role: role(message.role), content });
+    })
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct Fields<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
@@ -48,7 +50,6 @@ struct Body<'a> {
     system: Vec<Part<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    messages: Messages<'a>,
 }
 
 #[derive(Serialize)]
@@ -122,22 +123,6 @@ fn tools(request: &Request, marked: bool) -> Vec<Tool<'_>> {
         last.cache_control = Some(CacheControl {});
     }
     tools
-}
-
-/// All messages, written one by one.
-struct Messages<'a> {
-    messages: &'a [Arc<Message>],
-    marks: &'a [usize],
-    origin: &'a Origin,
-}
-
-impl Serialize for Messages<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.messages.iter().enumerate().map(|(index, message)| WireMessage {
-            role: role(message.role),
-            content: content(message, self.marks.contains(&index), self.origin),
-        }))
-    }
 }
 
 #[derive(Serialize)]

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::body::{self, BodyWriter};
 use crate::content::{Base64, NOTHING, echoed, results_first};
 use crate::decode::Origin;
 use crate::endpoint::{MaxTokensField, Quirks};
@@ -19,12 +20,12 @@ use crate::wire_name::tool_name;
 const PICTURE_FOLLOWS: &str = "(the picture follows)";
 
 /// The body of a request. Messages come last, so that the body of the next turn begins with the bytes of this one.
-pub(crate) fn body(request: &Request, origin: &Origin, quirks: &Quirks) -> Bytes {
+pub(crate) fn body(writer: &BodyWriter, request: &Request, origin: &Origin, quirks: &Quirks) -> Bytes {
     let (max_tokens, max_completion_tokens) = match quirks.max_tokens_field {
         MaxTokensField::MaxTokens => (Some(request.max_tokens), None),
         MaxTokensField::MaxCompletionTokens => (None, Some(request.max_tokens)),
     };
-    let body = Body {
+    let mut head = body::head(&Fields {
         model: &request.model.id,
         max_tokens,
         max_completion_tokens,
@@ -33,13 +34,19 @@ pub(crate) fn body(request: &Request, origin: &Origin, quirks: &Quirks) -> Bytes
         temperature: request.temperature,
         reasoning_effort: request.effort.filter(|_| request.model.capabilities.effort).map(|effort| effort.as_str()),
         tools: request.tools.iter().map(Tool::of).collect(),
-        messages: Messages { request, origin },
-    };
-    serde_json::to_vec(&body).expect("texts, numbers and checked JSON can be written").into()
+    });
+    let system = request.system.iter().map(String::as_str).filter(|text| !text.trim().is_empty());
+    let system = system.collect::<Vec<_>>().join("\n\n");
+    if !system.is_empty() {
+        body::element(&mut head, &WireMessage::System { content: &system });
+    }
+    writer.write(&request.model.id, head, &request.messages, &[], |body, message, _| {
+        wire_messages(message, origin).iter().for_each(|message| body::element(body, message));
+    })
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct Fields<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
@@ -55,7 +62,6 @@ struct Body<'a> {
     // An empty list is refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    messages: Messages<'a>,
 }
 
 #[derive(Serialize)]
@@ -80,22 +86,6 @@ impl<'a> Tool<'a> {
     fn of(spec: &'a ToolSpec) -> Self {
         let name = tool_name(&spec.name);
         Self { function: Function { name, description: &spec.description, parameters: &spec.schema } }
-    }
-}
-
-/// The system prompt and all messages, written one by one.
-struct Messages<'a> {
-    request: &'a Request,
-    origin: &'a Origin,
-}
-
-impl Serialize for Messages<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let system = self.request.system.iter().map(String::as_str).filter(|text| !text.trim().is_empty());
-        let system = system.collect::<Vec<_>>().join("\n\n");
-        let first = (!system.is_empty()).then(|| WireMessage::System { content: &system });
-        let rest = self.request.messages.iter().flat_map(|message| wire_messages(message, self.origin));
-        serializer.collect_seq(first.into_iter().chain(rest))
     }
 }
 
