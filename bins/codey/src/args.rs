@@ -375,7 +375,12 @@ fn context_words(value: &ContextValue) -> String {
 
 /// The word that is no text though it should be; a path may be any bytes.
 fn undecodable(args: &[OsString]) -> OsString {
-    let is_path = |index: usize| ["--cwd", "--system", "--keep"].iter().any(|flag| args[index - 1] == *flag);
+    let is_path = |index: usize| {
+        let (before, word) = (&args[index - 1], args[index].to_string_lossy());
+        let is_value =
+            |flag: &&str| before == flag || word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='));
+        ["--cwd", "--system", "--keep"].iter().any(is_value)
+    };
     let found = (1..args.len()).find(|index| args[*index].to_str().is_none() && !is_path(*index));
     found.map(|index| args[index].clone()).unwrap_or_default()
 }
@@ -394,10 +399,10 @@ fn subcommand_place(args: &[OsString]) -> Option<usize> {
     };
     let mut place = 1;
     while place < args.len() {
-        let word = args[place].to_str()?;
-        match word {
+        let word = args[place].to_string_lossy();
+        match word.as_ref() {
             "-p" | "--print" | "--" | "-" => return None,
-            _ if word.starts_with("--") => place += if takes_value(word) { 2 } else { 1 },
+            _ if word.starts_with("--") => place += if takes_value(&word) { 2 } else { 1 },
             // Bundled short flags: none takes a value.
             _ if word.starts_with('-') => {
                 if word.contains('p') {
@@ -405,7 +410,7 @@ fn subcommand_place(args: &[OsString]) -> Option<usize> {
                 }
                 place += 1;
             }
-            _ => return SUBCOMMANDS.contains(&word).then_some(place),
+            word => return SUBCOMMANDS.contains(&word).then_some(place),
         }
     }
     None
@@ -499,6 +504,20 @@ mod tests {
         for flag in ["--max-turns 0", "--max-tokens-total 0", "--max-cost 0", "--max-cost -1", "--max-turns x"] {
             let args = format!("codey -p x {flag}");
             assert!(parse(args.split(' ').map(OsString::from)).is_err(), "{flag}");
+        }
+    }
+
+    #[test]
+    fn a_path_may_be_any_bytes_and_nothing_else() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let bytes =
+            |text: &str| OsString::from_vec(text.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect());
+        let parsed = |line: &str| parse(line.split(' ').map(bytes));
+        assert!(
+            matches!(parsed("codey --cwd=/? sessions"), Ok(Parsed::Run(command)) if matches!(*command, Command::Sessions(_)))
+        );
+        for line in ["codey -p --cwd=/? x?", "codey -p --cwd /? --system=? x?"] {
+            assert_eq!(parsed(line).err().unwrap().message, "\"x\u{fffd}\" is not valid UTF-8", "{line}");
         }
     }
 

@@ -1,19 +1,19 @@
 //! The log: JSON lines in a file, never on stdout. The file is opened by the first line.
 
 use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::Level;
-use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, fmt};
 
-/// Days of logs that are kept.
+/// Files that are kept, one a day.
 const KEPT_FILES: usize = 7;
 
 /// Starts logging into `folder`; `verbose` as given on the command line. `CODEY_LOG` sets the level otherwise.
@@ -53,7 +53,7 @@ pub(crate) fn is_level(text: &OsStr) -> bool {
 #[derive(Clone)]
 struct LazyFile {
     folder: PathBuf,
-    file: Arc<Mutex<Option<Option<RollingFileAppender>>>>,
+    file: Arc<Mutex<Option<Option<File>>>>,
 }
 
 impl LazyFile {
@@ -61,22 +61,38 @@ impl LazyFile {
         Self { folder: folder.to_path_buf(), file: Arc::default() }
     }
 
-    fn open(folder: &Path) -> Option<RollingFileAppender> {
-        // The appender complains on stderr about a folder that does not exist yet.
-        std::fs::create_dir_all(folder).ok()?;
-        let builder = RollingFileAppender::builder().rotation(Rotation::DAILY).filename_prefix("codey");
-        builder.filename_suffix("log").max_log_files(KEPT_FILES).build(folder).ok()
+    /// The file of today, also when the day ends meanwhile.
+    fn open(folder: &Path) -> Option<File> {
+        fs::create_dir_all(folder).ok()?;
+        let name = jiff::Timestamp::now().strftime("codey.%Y-%m-%d.log").to_string();
+        let file = File::options().append(true).create(true).open(folder.join(name)).ok()?;
+        remove_old(folder);
+        Some(file)
+    }
+}
+
+fn remove_old(folder: &Path) {
+    let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_log = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        name.starts_with(b"codey.") && name.ends_with(b".log")
+    };
+    let mut logs: Vec<PathBuf> = paths.filter(is_log).collect();
+    logs.sort();
+    for old in logs.iter().rev().skip(KEPT_FILES) {
+        // It takes room and does no harm.
+        let _ = fs::remove_file(old);
     }
 }
 
 impl Write for LazyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        match file.get_or_insert_with(|| Self::open(&self.folder)) {
-            Some(open) => open.write(bytes),
-            // A log that cannot be written is nobody's reason to stop.
-            None => Ok(bytes.len()),
+        if let Some(open) = file.get_or_insert_with(|| Self::open(&self.folder)) {
+            // A log that cannot be written is nobody's reason to stop, and as an error it would be told on stderr.
+            let _ = open.write_all(bytes);
         }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -89,5 +105,34 @@ impl MakeWriter<'_> for LazyFile {
 
     fn make_writer(&self) -> Self {
         self.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seven_files_are_kept_and_nothing_else_is_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = (1..=9).map(|day| format!("codey.2025-01-0{day}.log"));
+        for name in names.clone().chain(["codey.log.txt".to_owned()]) {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        LazyFile::new(folder.path()).write_all(b"now\n").unwrap();
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let mut left: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        let today = left.remove(6);
+        assert_eq!(fs::read_to_string(folder.path().join(today)).unwrap(), "now\n");
+        assert_eq!(left, names.skip(3).chain(["codey.log.txt".to_owned()]).collect::<Vec<_>>());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_log_on_a_full_disk_is_no_error() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut log = LazyFile { folder: PathBuf::new(), file: Arc::new(Mutex::new(Some(Some(full)))) };
+        log.write_all(b"lost\n").unwrap();
     }
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod cmd;
+mod environment;
 mod log;
 mod signals;
 mod stdin;
@@ -12,6 +13,8 @@ use std::process::ExitCode;
 use codey_print::Mode;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    hide_from_commands();
     #[cfg(debug_assertions)]
     arm_faults();
     let mode = if args::wants_json(std::env::args_os()) { Mode::Json } else { Mode::Text };
@@ -22,6 +25,14 @@ fn main() -> ExitCode {
     };
     // Not a return from main: a thread may be stuck in a write to a reader that never reads.
     std::process::exit(i32::from(code))
+}
+
+/// Closes `/proc/PID/environ`, where the keys stand, and this process's memory to the commands that the agent runs, unless
+/// they may look into every process, as root may outside a container.
+#[cfg(target_os = "linux")]
+fn hide_from_commands() {
+    // Fails on no kernel that runs Rust; without it Codey works as well.
+    let _ = nix::sys::prctl::set_dumpable(false);
 }
 
 /// Lets a test say where this process is to die.

@@ -89,7 +89,7 @@ fn read_all(reader: impl Read) -> Result<Vec<u8>, String> {
 /// Reads in a thread that is left behind when nothing comes: a read cannot be cancelled.
 fn read_unless_silent() -> Result<Option<Vec<u8>>, String> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    let read = move || {
         let mut stdin = std::io::stdin().lock();
         let mut first = [0u8; 1];
         let began = loop {
@@ -107,7 +107,9 @@ fn read_unless_silent() -> Result<Option<Vec<u8>>, String> {
             }
             Err(error) => drop(sender.send(Err(format!("cannot read stdin: {error}")))),
         }
-    });
+    };
+    let started = std::thread::Builder::new().spawn(read);
+    started.map_err(|error| format!("cannot read stdin: {error}"))?;
     match receiver.recv_timeout(FIRST_BYTE) {
         Ok(Ok(first)) if first.is_empty() => Ok(Some(first)),
         Ok(Ok(_)) => {

@@ -65,12 +65,14 @@ pub(crate) async fn select(options: &AppOptions, found: &Found, wanted: &ModelRe
         (None, Some(name)) => named(options, &settings.endpoint, name)?,
         (None, None) => unnamed(options, &settings.endpoint).await?,
     };
-    let from_variable = options.variable("CODEY_MODEL")?.cloned();
+    // Both are meant for the usual endpoint; another one that was named has its own.
+    let is_usual = wanted.endpoint.is_none() || candidate.default_model.is_none();
+    // As above: a variable that does not count may be wrong.
+    let counts = wanted.model.is_none() && is_usual;
+    let from_variable = if counts { options.variable("CODEY_MODEL")?.cloned() } else { None };
     if from_variable.as_ref().is_some_and(|model| !is_name(model)) {
         return Err(StartError::config("CODEY_MODEL is not the name of a model", "Set it to one, or unset it."));
     }
-    // Both are meant for the usual endpoint; another one that was named has its own.
-    let is_usual = wanted.endpoint.is_none() || candidate.default_model.is_none();
     let usual = from_variable.or_else(|| settings.model.default.clone()).filter(|_| is_usual);
     let model = wanted.model.clone().or(usual).or_else(|| candidate.default_model.clone());
     Ok(Selection { candidate, model })
@@ -293,12 +295,13 @@ fn sound_key(key: &str, origin: &str) -> Result<SecretString, StartError> {
     }
 }
 
-/// The first line that a program prints.
+/// The first line that a program prints. No shell reads the command, so quotes mean nothing: what needs them goes into a
+/// script.
 async fn key_from(command: &str) -> Result<String, StartError> {
     let failed = |why: String| {
         StartError::config(
             format!("the key program {command:?} {why}"),
-            "Run it by hand; its first line of output is the key.",
+            "Run it by hand; its first line of output is the key. Its words are split at blanks, without quotes.",
         )
     };
     let mut words = command.split_whitespace();
@@ -322,14 +325,14 @@ async fn key_from(command: &str) -> Result<String, StartError> {
     }
 }
 
-/// Names of all variables that may hold a key; commands do not get them.
+/// Names of all variables that may hold a key, or an address with a password; commands do not get them.
 pub(crate) fn key_variables(found: &Found) -> Vec<String> {
     let built_in = builtin_endpoints().iter().flat_map(|endpoint| endpoint.key_vars.iter().cloned());
     let configured = found.settings().endpoint.iter().filter_map(|endpoint| match &endpoint.api_key {
         Some(KeySource::Env(name)) => Some(name.clone()),
         Some(KeySource::Command(_) | KeySource::None) | None => None,
     });
-    built_in.chain(configured).chain(["CODEY_API_KEY".to_owned()]).collect()
+    built_in.chain(configured).chain(["CODEY_API_KEY", "CODEY_BASE_URL"].map(str::to_owned)).collect()
 }
 
 /// The models of the chosen endpoint, as it lists them.
@@ -389,6 +392,8 @@ api_key = 'none'
         let usual = openai.default_model.as_deref();
         check(&own[2..], "", flag(None, None), ("openai", &openai.base_url, usual)).await;
         check(&own[2..], CONFIG, flag(Some("openai"), None), ("openai", &openai.base_url, usual)).await;
+        let wrong = [("CODEY_MODEL", "x\ny")];
+        check(&wrong, CONFIG, flag(None, Some("m")), ("mine", "http://127.0.0.1:9/v1", Some("m"))).await;
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! `--input json`: the person's side as NDJSON on stdin.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use codey_llm::{Block, CallId};
 use codey_protocol::{Decision, Input};
@@ -65,14 +65,43 @@ pub(crate) enum DecisionWord {
     Reject,
 }
 
-impl InputLine {
-    /// Whether it becomes a run of its own; the agent leaves out what says nothing.
-    fn is_prompt(&self) -> bool {
-        match self {
-            Self::Prompt { text } => !text.trim().is_empty(),
-            Self::Steer { .. } | Self::Resolve { .. } | Self::Interrupt {} | Self::Compact { .. } => false,
-        }
+/// Inputs that were handed over, but for messages that say nothing: the agent leaves those out.
+#[derive(Debug, Default)]
+pub(crate) struct Accepted {
+    any: AtomicBool,
+    messages: AtomicU64,
+}
+
+impl Accepted {
+    /// To be called before it is sent: the agent may fail as soon as it has it.
+    pub(crate) fn count(&self, input: &Input) {
+        let is_message = match input {
+            Input::Prompt(blocks) | Input::Steer(blocks) if blocks.iter().all(is_blank) => return,
+            Input::Prompt(_) | Input::Steer(_) => true,
+            Input::Resolve { .. }
+            | Input::Interrupt
+            | Input::Compact { .. }
+            | Input::Rewind { .. }
+            | Input::SetMode(_)
+            | Input::SetModel { .. } => false,
+        };
+        self.any.store(true, Ordering::Relaxed);
+        self.messages.fetch_add(u64::from(is_message), Ordering::Relaxed);
     }
+
+    /// Whether there was any.
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// Those that become a run or join one.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
+    }
+}
+
+fn is_blank(block: &Block) -> bool {
+    block.as_text().is_some_and(|text| text.trim().is_empty())
 }
 
 impl From<InputLine> for Input {
@@ -96,12 +125,12 @@ impl From<InputLine> for Input {
 }
 
 /// Sends each line of `reader` as an input until the reader or the agent ends. What is no input goes to `complaints`,
-/// one text a line; `prompts` counts those that the agent has to answer. Cancelled by drop.
+/// one text a line. Cancelled by drop.
 pub(crate) async fn forward_lines(
     mut reader: impl AsyncBufRead + Unpin,
     inputs: UnboundedSender<Input>,
     complaints: Sender<String>,
-    prompts: Arc<AtomicU64>,
+    accepted: Arc<Accepted>,
 ) {
     let mut number = 0u64;
     loop {
@@ -110,15 +139,13 @@ pub(crate) async fn forward_lines(
             Ok(None) => return,
             Ok(Some(Err(TooLong))) => format!("input line {number} was ignored: it is longer than {LINE_BYTES} bytes"),
             Ok(Some(Ok(line))) if line.trim_ascii().is_empty() => continue,
-            Ok(Some(Ok(line))) => match serde_json::from_slice::<InputLine>(&line) {
+            Ok(Some(Ok(line))) => match serde_json::from_slice::<InputLine>(without_mark(&line, number)) {
                 Ok(line) => {
-                    let asks = u64::from(line.is_prompt());
-                    // Before it is sent: the agent may fail as soon as it has it.
-                    prompts.fetch_add(asks, Ordering::Relaxed);
-                    if inputs.send(line.into()).is_ok() {
+                    let input = line.into();
+                    accepted.count(&input);
+                    if inputs.send(input).is_ok() {
                         continue;
                     }
-                    prompts.fetch_sub(asks, Ordering::Relaxed);
                     return;
                 }
                 Err(error) => format!("input line {number} was ignored: {}", reason(&error)),
@@ -135,12 +162,19 @@ pub(crate) async fn forward_lines(
     }
 }
 
+/// The line without the byte order mark that some programs begin a text with.
+fn without_mark(line: &[u8], number: u64) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").filter(|_| number == 1).unwrap_or(line)
+}
+
 /// What is wrong with a line; its own number is known already.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let what = text.strip_suffix(&place).unwrap_or(&text);
-    format!("{what} (column {}); a line is one object, such as {PROMPT_LINE}", error.column())
+    // The parser has no column for what is wrong with the line as a whole.
+    let column = if error.column() > 0 { format!(" (column {})", error.column()) } else { String::new() };
+    format!("{what}{column}; a line is one object, such as {PROMPT_LINE}")
 }
 
 /// The next line without its end; `Err` inside for one that is too long, which is read to its end but not kept.

@@ -7,6 +7,7 @@ mod input;
 mod line;
 mod output;
 mod print;
+mod seen;
 mod text;
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal as _, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use codey_llm::{Block, Usage};
@@ -14,9 +13,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::exit::{STDOUT_CLOSED, exit_code, explanation, presentable};
-use crate::input::{PROMPT_LINE, forward_lines};
+use crate::input::{Accepted, PROMPT_LINE, forward_lines};
 use crate::line;
 use crate::output::{Chunk, Output, Written};
+use crate::seen::Seen;
 use crate::text::{TextOptions, TextView};
 
 /// Events that are turned into one write.
@@ -86,16 +86,16 @@ async fn follow(
 ) -> u8 {
     let Handle { inputs, mut events, cancel } = handle;
     let (complain, mut complaints) = channel(1);
-    // Prompts that were handed over: each is to become a run.
-    let prompts = Arc::new(AtomicU64::new(0));
+    let accepted = Arc::new(Accepted::default());
     if let Some(prompt) = options.prompt {
-        prompts.store(1, Ordering::Relaxed);
+        let prompt = Input::Prompt(vec![Block::text(prompt)]);
+        accepted.count(&prompt);
         // A closed channel means that the agent is gone, which the event loop reports.
-        let _ = inputs.send(Input::Prompt(vec![Block::text(prompt)]));
+        let _ = inputs.send(prompt);
     }
     // Held and aborted below: stdin may stay silent for ever.
     let forwarder =
-        lines.map(|lines| tokio::spawn(forward_lines(lines, inputs.clone(), complain, Arc::clone(&prompts))));
+        lines.map(|lines| tokio::spawn(forward_lines(lines, inputs.clone(), complain, Arc::clone(&accepted))));
     drop(inputs);
     let mut late = None;
     let mut has_begun = false;
@@ -134,7 +134,7 @@ async fn follow(
     if let Some(forwarder) = forwarder {
         forwarder.abort();
     }
-    printer.finish(late.is_some(), prompts.load(Ordering::Relaxed)).await
+    printer.finish(late.is_some(), &accepted).await
 }
 
 fn bad_input(message: String) -> Event {
@@ -222,8 +222,10 @@ struct Printer {
     view: TextView,
     /// A run began and has not ended.
     running: bool,
-    /// Runs that began.
-    runs: u64,
+    /// What was seen of it.
+    seen: Seen,
+    /// Messages that began a run or joined one.
+    heard: u64,
     /// An input was left out.
     refused: bool,
     last: Option<RunOutcome>,
@@ -232,7 +234,17 @@ struct Printer {
 
 impl Printer {
     fn new(mode: Mode, view: TextView, output: Output) -> Self {
-        Self { mode, output, view, running: false, runs: 0, refused: false, last: None, open: true }
+        Self {
+            mode,
+            output,
+            view,
+            running: false,
+            seen: Seen::default(),
+            heard: 0,
+            refused: false,
+            last: None,
+            open: true,
+        }
     }
 
     /// Prints events; `false` when nobody reads any more.
@@ -263,10 +275,9 @@ impl Printer {
 
     /// Keeps what the exit code depends on, and makes the event fit to be shown.
     fn note(&mut self, event: Event) -> Event {
-        if let Event::RunStart {} = event {
-            self.running = true;
-            self.runs += 1;
-        }
+        self.seen.note(&event);
+        self.running |= matches!(event, Event::RunStart {});
+        self.heard += u64::from(matches!(event, Event::RunStart {} | Event::Steering { .. }));
         if let Event::Warning { code, .. } = &event {
             self.refused |= matches!(code.as_str(), BAD_INPUT | EMPTY_INPUT);
         }
@@ -287,10 +298,11 @@ impl Printer {
         }
     }
 
-    /// Waits for the reader and returns the exit code. `prompts` is how many runs there should have been.
-    async fn finish(mut self, told_to_end: bool, prompts: u64) -> u8 {
-        if let Some(outcome) = self.missing_end(told_to_end, prompts) {
-            self.take(vec![run_end(outcome)]).await;
+    /// Waits for the reader and returns the exit code.
+    async fn finish(mut self, told_to_end: bool, accepted: &Accepted) -> u8 {
+        if let Some(outcome) = self.missing_end(told_to_end, accepted) {
+            let end = self.seen.end(outcome);
+            self.take(end).await;
         }
         let code = self.last.as_ref().map_or(0, exit_code);
         match self.output.finish().await {
@@ -309,8 +321,8 @@ impl Printer {
     }
 
     /// How it ended, where the agent did not say it.
-    fn missing_end(&self, told_to_end: bool, prompts: u64) -> Option<RunOutcome> {
-        let is_short = self.running || self.runs < prompts;
+    fn missing_end(&self, told_to_end: bool, accepted: &Accepted) -> Option<RunOutcome> {
+        let is_short = self.running || self.heard < accepted.messages();
         if told_to_end {
             // Prompts that still waited need no end of their own after one that was interrupted.
             let is_said = !self.running && matches!(self.last, Some(RunOutcome::Interrupted {}));
@@ -320,7 +332,7 @@ impl Printer {
             return Some(crashed());
         }
         // A program that only looks in may leave again; one that wanted something must not take silence for success.
-        (self.runs == 0 && self.refused).then(nothing_asked)
+        (self.refused && !accepted.any()).then(nothing_asked)
     }
 }
 
@@ -380,7 +392,7 @@ mod tests {
                 if left == 0 {
                     break;
                 }
-                if matches!(input, Input::Prompt(_)) {
+                if matches!(input, Input::Prompt(_) | Input::Steer(_)) {
                     left -= 1;
                     events.send(Event::RunStart {}).await.unwrap();
                     events.send(run_end(RunOutcome::Completed {})).await.unwrap();
@@ -420,6 +432,15 @@ mod tests {
         check(TWO, 2, 0, r#""kind":"completed""#, "").await;
         check(TWO, 1, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
         check(TWO, 0, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
+        // Without a run a steer is a prompt.
+        let steered = "{\"type\":\"steer\",\"text\":\"one\"}\n{\"type\":\"prompt\",\"text\":\"two\"}\n";
+        check(steered, 2, 0, r#""kind":"completed""#, "").await;
+        check(steered, 1, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
+    }
+
+    #[tokio::test]
+    async fn a_byte_order_mark_costs_no_prompt() {
+        check("\u{feff}{\"type\":\"prompt\",\"text\":\"one\"}\n", 9, 0, r#""kind":"completed""#, "").await;
     }
 
     #[tokio::test]
@@ -429,6 +450,7 @@ mod tests {
         check("{\"type\":\"fly\"}\n\n", 9, 2, r#""code":"config""#, asked).await;
         check("", 9, 0, "", "").await;
         check("\n{\"type\":\"interrupt\"}\n", 9, 0, "", "").await;
+        check("nonsense\n{\"type\":\"compact\"}\n", 9, 0, "bad_input", "").await;
         check("nonsense\n{\"type\":\"prompt\",\"text\":\"one\"}\n", 9, 0, r#""kind":"completed""#, "").await;
     }
 
@@ -438,6 +460,8 @@ mod tests {
         let column = r#"(column 17); a line is one object, such as {"type":"prompt","text":"…"}"#;
         let (_, _, stderr) = printed("\n{\"type\":\"a\\u001b\"}\n", 9, CancellationToken::new()).await;
         assert!(stderr.contains(line) && stderr.contains(column), "{stderr}");
+        let (_, _, stderr) = printed("{\"type\":\"prompt\"}\n", 9, CancellationToken::new()).await;
+        assert!(stderr.contains("input line 1 was ignored: missing field `text`; a line is one object"), "{stderr}");
     }
 
     #[tokio::test]

@@ -223,10 +223,14 @@ pub(crate) fn retry_after(ms: Option<&str>, header: Option<&str>, now: Timestamp
     Some(Duration::try_from(date.timestamp().duration_since(now)).unwrap_or_default())
 }
 
+/// Longest span that is told as it is. A longer one is a server's mistake, and no calendar may have its end.
+pub(crate) const LONGEST_TOLD: Duration = Duration::from_secs(365 * 86_400);
+
 /// A time span as people say it.
 pub(crate) fn spoken(span: Duration) -> String {
     let seconds = span.as_secs();
     match (seconds / 60, seconds % 60) {
+        _ if span > LONGEST_TOLD => "more than a year".to_owned(),
         (2_880.., _) => format!("{} days", seconds / 86_400),
         (0, _) if span.subsec_millis() > 0 => format!("{:.1} s", span.as_secs_f64()),
         (0, seconds) => format!("{seconds} s"),
@@ -392,6 +396,9 @@ mod tests {
         check(None, Some("-1"), None);
         check(None, Some("nan"), None);
         check(None, Some("99999999999999999999999"), Some(Duration::MAX));
+        check(None, Some("Fri, 31 Dec 9999 23:59:59 GMT"), None);
+        check(None, Some("Fri, 31 Dec 9999 23:59:59 -2359"), None);
+        check(None, Some("Thu, 30 Dec 9999 21:00:00 GMT"), Some(Duration::from_secs(251_606_163_600)));
     }
 
     #[test]
@@ -399,5 +406,6 @@ mod tests {
         let spoken: Vec<String> =
             [500, 2_000, 60_000, 330_000, 172_800_000].map(|ms| spoken(Duration::from_millis(ms))).into();
         assert_eq!(spoken, ["0.5 s", "2 s", "1 min", "5 min 30 s", "2 days"]);
+        assert_eq!(super::spoken(Duration::MAX), "more than a year");
     }
 }

@@ -368,7 +368,8 @@ fn head_of(response: &Response) -> Head {
     Head {
         status: response.status().as_u16(),
         content_type: header("content-type").unwrap_or_default().to_ascii_lowercase(),
-        location: header("location").map(|target| Url::parse(target).map_or(target.to_owned(), |url| shown(&url))),
+        // Whole, so that its secrets are known for what they are; one that is no address leads nowhere.
+        location: header("location").and_then(|target| Some(shown(&response.url().join(target).ok()?))),
         retry_after: failure::retry_after(header("retry-after-ms"), header("retry-after"), Timestamp::now()),
         retry_refused: header("x-should-retry") == Some("false"),
     }
@@ -400,6 +401,10 @@ pub(crate) fn broken(place: &Place, error: &(dyn StdError + 'static), idle_timeo
         let said = format!("the certificate of {url} is not accepted: {reason}");
         let hint = "If a company proxy or a private CA signs it, name its PEM file in ca_file of the endpoint or in SSL_CERT_FILE.";
         return network(place, said, hint);
+    }
+    if lower.contains("too many open files") {
+        let said = format!("cannot connect to {url}: {reason}");
+        return network(place, said, "Raise the limit on open files (ulimit -n), or end what holds them.");
     }
     if lower.contains("dns error") || lower.contains("failed to lookup") {
         return network(
@@ -482,6 +487,8 @@ mod tests {
         for reason in ["invalid HTTP version parsed", "message head is too large"] {
             check(reason, &format!("https://host/v1 does not answer as a web server does: {reason}"), "base_url");
         }
+        let full = "Too many open files (os error 24)";
+        check(full, "cannot connect to https://host/v1: Too many open files", "ulimit -n");
         let unknown = "failed to lookup address information: Name or service not known";
         check(unknown, &format!("cannot find the host of https://host/v1: {unknown}"), "base_url");
         let reset = "Connection reset by peer (os error 104)";

@@ -7,7 +7,7 @@ use codey_llm::{EventStream, ProviderError, StreamEvent};
 use futures::stream::{self, Stream, StreamExt as _};
 use jiff::Timestamp;
 
-use crate::failure::{Failure, Retry, spoken};
+use crate::failure::{Failure, LONGEST_TOLD, Retry, spoken};
 use crate::random::Random;
 
 /// First wait without a word from the server. Source: contract section 6, as all numbers here.
@@ -121,10 +121,14 @@ impl Tries {
             Retry::Crowded => (2, MOST_TRIES),
         };
         if let Some(asked) = error.retry_after.filter(|asked| *asked > LONGEST_ASKED) {
-            let until = now.saturating_add(asked).unwrap_or(Timestamp::MAX);
             error.message = format!("{}; it asks to wait {}", error.message, spoken(asked));
-            error.hint =
-                format!("Try again after {}, or choose another endpoint.", until.strftime("%Y-%m-%d %H:%M:%S UTC"));
+            let when = match now.checked_add(asked) {
+                Ok(until) if asked <= LONGEST_TOLD => {
+                    until.strftime("Try again after %Y-%m-%d %H:%M:%S UTC, or").to_string()
+                }
+                Ok(_) | Err(_) => "Try again by hand, or".to_owned(),
+            };
+            error.hint = format!("{when} choose another endpoint.");
             return Err(self.counted(error));
         }
         self.by_kind[kind] += 1;
@@ -267,6 +271,10 @@ mod tests {
         assert_eq!(error.message, "Crowded; it asks to wait 5 min 30 s");
         assert!(error.hint.starts_with("Try again after 20") && error.hint.contains(" UTC"), "{}", error.hint);
         assert_eq!(error.retry_after, Some(Duration::from_secs(330)));
+        let (seen, _) = play(vec![Err(asking(Retry::Crowded, u64::MAX))]).await;
+        let [Err(error)] = seen.as_slice() else { panic!("{seen:?}") };
+        assert_eq!(error.message, "Crowded; it asks to wait more than a year");
+        assert_eq!(error.hint, "Try again by hand, or choose another endpoint.");
     }
 
     #[tokio::test(start_paused = true)]

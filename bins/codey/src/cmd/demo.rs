@@ -122,8 +122,11 @@ fn write(root: &Path, path: &str, text: &str) -> std::io::Result<()> {
 fn git(root: &Path, args: &[&str]) -> Result<(), StartError> {
     let identity = [("AUTHOR", "Codey demo"), ("COMMITTER", "Codey demo")];
     let mut command = Command::new("git");
+    // Each of them leads git somewhere else, or gives it a setting.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+        command.env_remove(name);
+    }
     command.args(args).current_dir(root).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    command.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").env_remove("GIT_INDEX_FILE");
     for (role, name) in identity {
         command.env(format!("GIT_{role}_NAME"), name).env(format!("GIT_{role}_EMAIL"), "demo@codey.invalid");
     }

@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 
 use codey_app::App;
 use codey_print::message_line;
-use codey_protocol::{CheckStatus, Host as _};
+use codey_protocol::{Check, CheckStatus, Host as _};
 
 use super::say;
 use crate::args::DoctorArgs;
+use crate::environment::ignored_variables;
 
 pub(super) async fn run(app: &App, args: DoctorArgs) -> u8 {
-    let checks = app.doctor(&args.place.cwd).await;
+    let mut checks = app.doctor(&args.place.cwd).await;
+    let warning = |message| Check { name: "environment".to_owned(), status: CheckStatus::Warning, message };
+    checks.extend(ignored_variables().map(warning));
     let mut text = String::new();
     for check in &checks {
         let word = match check.status {

@@ -7,8 +7,8 @@ use codey_protocol::{
     Handle, Host as _, Limits, ModelRef, NodeId, PermissionMode, SandboxPolicy, SessionChoice, SpawnRequest, StartError,
 };
 
-use super::ignored_variables;
 use crate::args::{EffortFlag, OutputFlags, OutputMode, PromptArgs, RunFlags, SandboxFlag};
+use crate::environment::ignored_variables;
 use crate::{signals, stdin, system};
 
 pub(super) async fn run(app: &App, args: PromptArgs) -> u8 {
@@ -92,7 +92,7 @@ async fn start(
     session: SessionChoice,
     run: &RunFlags,
 ) -> Result<(Handle, Option<String>), StartError> {
-    let mut warnings = ignored_variables();
+    let mut warnings: Vec<_> = ignored_variables().map(|message| ("variable_ignored".to_owned(), message)).collect();
     let prompt = if input_json {
         if prompt.as_deref() == Some("-") {
             return Err(StartError::config(

@@ -36,6 +36,9 @@ fn line(session: &SessionSummary) -> String {
     let day = updated_at.get(..16).unwrap_or(updated_at).replace('T', " ");
     match problem {
         Some(problem) => format!("{id}  {day}  cannot be opened: {}", message_line(problem)),
-        None => format!("{id}  {day}  {turns:>3} turns  {title}"),
+        None => {
+            let unit = if *turns == 1 { "turn" } else { "turns" };
+            format!("{id}  {day}  {turns:>3} {unit:<5}  {title}")
+        }
     }
 }

@@ -90,6 +90,29 @@ fn a_password_in_an_address_is_used_and_never_shown() {
     assert!(unnamed.complaint().contains(" refused the connection. Name a model with --model"), "{unnamed:?}");
 }
 
+/// Starts it by `setpriv` with `change` if this process may do more than others, as root may.
+#[cfg(target_os = "linux")]
+fn unprivileged(codey: Codey, change: &[&str]) -> Codey {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let is_privileged = !status.contains("CapEff:\t0000000000000000\n");
+    if is_privileged { codey.through("setpriv", change) } else { codey }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_finds_no_secret_in_its_environment_or_in_that_of_codey() {
+    let looks = "tr '\\0' '\\n' < /proc/$PPID/environ > outer; env > inner; cat /proc/$PPID/comm > parent";
+    let server = ScriptedServer::start(vec![reply(Api::OpenAi, vec![bash("c1", looks)]), says(Api::OpenAi, "done")]);
+    let url = server.url().replace("http://", "http://user:passw0rd@") + "/v1?token=sesame-2";
+    let workspace = TempWorkspace::new(&[]);
+    let codey = Codey::new(workspace.path()).asking_at(&url).env("CODEY_API_KEY", "sesame-1");
+    // With what root may do, a command can look into every process.
+    let codey = unprivileged(codey.args(&["-p", "--always-approve", "go"]), &["--bounding-set=-all"]);
+    let ran = codey.run();
+    assert_eq!((ran.code, workspace.read("parent").as_str()), (0, "codey\n"), "{ran:?}");
+    assert_discreet(&ran, &[workspace.path()]);
+}
+
 #[test]
 fn keys_that_cannot_be_sent_are_not_shown() {
     let server = talker(Api::Anthropic, "OK", 0);
@@ -181,6 +204,8 @@ fn languages_and_terminals_change_nothing() {
     check_works(|codey| codey.env("LC_ALL", bytes(b"\xff")).env("COLUMNS", "0"), None);
     check_works(|codey| codey.env("CODEY_LOG", ""), None);
     check_works(|codey| codey.env("CODEY_LOG", "=,[["), Some("CODEY_LOG is \"=,[[\" and not error, warn, "));
+    let doctor = Codey::new(TempWorkspace::new(&[]).path()).env("CODEY_LOG", "=,[[").args(&["doctor"]).run();
+    assert!(doctor.stdout.contains("\nwarning  environment  CODEY_LOG is \"=,[[\" and not error, "), "{doctor:?}");
 }
 
 fn endpoint(lines: &str) -> String {
@@ -317,4 +342,18 @@ fn too_few_open_files_are_said_to_be_too_few() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "done\n"), "{ran:?}");
     let second = server.requests()[1].json().to_string();
     assert!(second.contains("here") && second.contains("text"), "{second}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn too_few_threads_are_said_to_be_too_few() {
+    let workspace = TempWorkspace::new(&[]);
+    for most in [1, 4] {
+        let limited = format!("ulimit -u {most}; exec \"$@\"");
+        let codey = Codey::new(workspace.path()).args(&["-p", "go"]).through("bash", &["-c", &limited, "bash"]);
+        // The limit does not hold for root.
+        unprivileged(codey, &["--reuid=65534", "--clear-groups"]).run().assert_refused(
+            "cannot start 4 threads: Resource temporarily unavailable. Raise the limit on processes and threads",
+        );
+    }
 }

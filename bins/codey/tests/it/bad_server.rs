@@ -4,7 +4,6 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use codey_llm::Block;
 use codey_testkit::{Reply, ScriptedServer, TempWorkspace, check_openai, openai_sse};
@@ -14,19 +13,14 @@ use serde_json::json;
 
 use crate::codey::{Api, Codey, Ran, exit, says, session_file};
 
-/// How long any of these may take.
-const PATIENCE: Duration = Duration::from_secs(8);
 const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
 
-/// An endpoint that gives up on silence soon.
-fn config(url: &str) -> String {
-    format!(
-        "[model]\ndefault = 'm'\n[[endpoint]]\nname = 'mine'\nbase_url = '{url}/v1'\napi_key = 'env:MINE'\nidle_timeout = '150ms'\n"
-    )
-}
-
-fn codey(workspace: &TempWorkspace, url: &str) -> Codey {
-    Codey::new(workspace.path()).config(&config(url)).env("MINE", "sesame-1").args(&["-p", "--mode", "json", "hi"])
+/// Asks an endpoint that gives up on silence after `idle`.
+fn codey(workspace: &TempWorkspace, url: &str, idle: &str) -> Codey {
+    let config = format!(
+        "[model]\ndefault = 'm'\n[[endpoint]]\nname = 'mine'\nbase_url = '{url}/v1'\napi_key = 'env:MINE'\nidle_timeout = '{idle}'\n"
+    );
+    Codey::new(workspace.path()).config(&config).env("MINE", "sesame-1").args(&["-p", "--mode", "json", "hi"])
 }
 
 /// Replies that are tried again, so that the next one is the last try. The real waits between tries are long.
@@ -36,11 +30,14 @@ fn three_tries() -> Vec<Reply> {
 
 /// The run fails with this code, message (behind the address) and hint; afterwards the session goes on.
 fn check(replies: Vec<Reply>, code: &str, message: &str, hint: &str) {
+    // What hangs has another code.
+    check_within("90s", replies, code, message, hint);
+}
+
+fn check_within(idle: &str, replies: Vec<Reply>, code: &str, message: &str, hint: &str) {
     let server = ScriptedServer::start(replies);
     let workspace = TempWorkspace::new(&[]);
-    let began = Instant::now();
-    let ran = codey(&workspace, &server.url()).run();
-    assert!(began.elapsed() < PATIENCE, "{message}: {:?}", began.elapsed());
+    let ran = codey(&workspace, &server.url(), idle).run();
     let end = ran.of_type("run_end").pop().unwrap();
     let expected = if code == "config" { 2 } else { 1 };
     assert_eq!((ran.code, &end["outcome"]["code"]), (expected, &json!(code)), "{ran:?}");
@@ -77,12 +74,15 @@ fn begun() -> String {
 
 #[test]
 fn silence_ends_with_the_idle_limit_wherever_it_begins() {
-    let hint = "raise idle_timeout of endpoint `mine`.";
+    let check = |replies: Vec<Reply>, tries: &str| {
+        let message = format!("URL sent nothing for 0.4 s{tries}. ");
+        check_within("400ms", replies, "stalled", &message, "raise idle_timeout of endpoint `mine`.");
+    };
     let silent = |text: String| Reply::raw(text).hang();
-    check(vec![Reply::silence(); 2], "stalled", "URL sent nothing for 0.1 s (2 tries). ", hint);
-    check(vec![silent(HEAD.to_owned()); 2], "stalled", "URL sent nothing for 0.1 s (2 tries). ", hint);
-    check(vec![silent(format!("{HEAD}\r\n")); 2], "stalled", "URL sent nothing for 0.1 s (2 tries). ", hint);
-    check(vec![silent(format!("{HEAD}\r\n{}", begun()))], "stalled", "URL sent nothing for 0.1 s. ", hint);
+    check(vec![Reply::silence(); 2], " (2 tries)");
+    check(vec![silent(HEAD.to_owned()); 2], " (2 tries)");
+    check(vec![silent(format!("{HEAD}\r\n")); 2], " (2 tries)");
+    check(vec![silent(format!("{HEAD}\r\n{}", begun()))], "");
 }
 
 #[test]
@@ -140,6 +140,8 @@ fn odd_statuses_are_named() {
 fn a_key_does_not_follow_a_redirect() {
     let elsewhere = ScriptedServer::start(vec![says(Api::OpenAi, "stolen")]);
     let target = elsewhere.url().replace("http://", "http://u:sesame-2@") + "/x?sesame=3";
+    let relative = Reply::status(307).header("location", "../y?sesame=3");
+    check(vec![relative], "config", "URL answered 307. ", "/v1/y; set base_url to where it leads.");
     for status in [301, 302, 303, 307, 308] {
         let reply = Reply::status(status).header("location", &target);
         let hint = format!("The server redirects to {}/x; set base_url to where it leads.", elsewhere.url());
@@ -215,15 +217,15 @@ fn gzip_bomb(bytes: usize) -> Vec<u8> {
 #[test]
 fn waits_that_are_too_long_are_not_waited() {
     for (name, value, said) in [
-        ("retry-after", "86400", "it asks to wait 1440 min. "),
-        ("retry-after", "99999999999999999999999", "; it asks to wait "),
-        ("retry-after", "1e300", "; it asks to wait "),
-        ("retry-after", "Tue, 01 Jan 2999 00:00:00 GMT", " days. "),
-        ("retry-after-ms", "9e99", "; it asks to wait "),
+        ("retry-after", "86400", "it asks to wait 1440 min. Try again after "),
+        ("retry-after", "99999999999999999999999", "; it asks to wait more than a year. Try again by hand"),
+        ("retry-after", "1e300", "; it asks to wait more than a year. "),
+        ("retry-after", "Tue, 01 Jan 2999 00:00:00 GMT", "; it asks to wait more than a year. "),
+        ("retry-after-ms", "9e99", "; it asks to wait more than a year. "),
     ] {
         for (status, code) in [(429, "rate_limit"), (503, "overloaded")] {
             let reply = Reply::status(status).header(name, value);
-            check(vec![reply], code, said, "Try again after ");
+            check(vec![reply], code, said, "or choose another endpoint.");
         }
     }
 }
@@ -259,7 +261,7 @@ fn soon_gone(answers: usize) -> (String, JoinHandle<()>) {
 fn a_server_that_is_not_there_is_a_network_failure() {
     let (url, thread) = soon_gone(3);
     let workspace = TempWorkspace::new(&[]);
-    let ran = codey(&workspace, &url).run();
+    let ran = codey(&workspace, &url, "90s").run();
     thread.join().unwrap();
     assert_eq!((ran.code, &ran.of_type("run_end")[0]["outcome"]["code"]), (1, &json!("network")), "{ran:?}");
     let said = format!("codey: {url}/v1/chat/completions refused the connection (4 tries). ");
@@ -295,13 +297,15 @@ fn check_first_try(url: &str, said: &str) {
 
 #[test]
 fn a_host_without_an_address_is_said_to_have_none() {
-    let url = "http://nowhere.invalid";
+    // A name that no resolver asks the network for: a part of it is longer than parts may be.
+    let url = &format!("http://{}.invalid", "x".repeat(64));
     let workspace = TempWorkspace::new(&[]);
     // What the system says of it differs from one machine to the next.
     let unnamed = Codey::new(workspace.path()).asking_at(url).env("CODEY_MODEL", "").args(&["-p", "hi"]).run();
-    let before = "no model is named, and the endpoint does not list any: cannot find the host of http://nowhere.invalid/models: ";
+    let before =
+        &format!("no model is named, and the endpoint does not list any: cannot find the host of {url}/models: ");
     unnamed.assert_refused(before);
-    let reason = unnamed.complaint().split(before).nth(1).unwrap().split(". Name a model").next().unwrap();
+    let reason = unnamed.complaint().split(before.as_str()).nth(1).unwrap().split(". Name a model").next().unwrap();
     check_first_try(url, &format!("cannot find the host of {url}/v1/chat/completions: {reason}"));
 }
 

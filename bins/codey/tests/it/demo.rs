@@ -9,7 +9,8 @@ fn the_demo_fixes_its_test_and_says_that_the_model_is_recorded() {
     let folder = TempWorkspace::new(&[]);
     // Not even settings that would stop it matter.
     let config = "[limits]\nmax_turns = 1\nmax_cost = 1.0\n";
-    let ran = Codey::new(folder.path()).config(config).args(&["demo", "--keep", "kept"]).run();
+    let codey = Codey::new(folder.path()).config(config).env("GIT_CONFIG_COUNT", "nonsense");
+    let ran = codey.args(&["demo", "--keep", "kept"]).run();
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains("recorded model") && ran.stdout.contains("all 5 tests pass now"), "{ran:?}");
     assert!(ran.stderr.contains("no_match") && ran.stderr.contains("exit 1"), "{ran:?}");

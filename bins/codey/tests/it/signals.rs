@@ -254,7 +254,12 @@ fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
 /// `script` gives what it runs a terminal of its own.
 #[cfg(target_os = "linux")]
 #[test]
+#[expect(clippy::print_stderr, reason = "whoever reads the log is to know that nothing was checked")]
 fn bash_09_a_command_cannot_reach_the_terminal_that_codey_runs_in() {
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        eprintln!("skipped: the program `script` (util-linux) is not installed");
+        return;
+    }
     let looks = "(: < /dev/tty) 2>/dev/null && echo reached > seen || echo none > seen";
     let server = ScriptedServer::start(vec![reply(Api::Anthropic, vec![bash("c1", looks)]), says(Api::Anthropic, "x")]);
     let workspace = TempWorkspace::new(&[]);

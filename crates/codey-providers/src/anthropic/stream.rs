@@ -1,6 +1,7 @@
 //! Responses of the Messages API.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use codey_llm::{Block, Opaque, Request, StopReason, StreamEvent, Usage};
 use serde::Deserialize;
@@ -20,7 +21,7 @@ pub(crate) struct Decoder {
     origin: Origin,
     ids: CallIds,
     /// Our block for each index of the server. Servers have been seen to use an index twice, or as a string.
-    slots: BTreeMap<Option<u64>, usize>,
+    slots: BTreeMap<String, usize>,
     open: BTreeMap<usize, Open>,
     next_index: usize,
     has_calls: bool,
@@ -51,7 +52,7 @@ enum Kind {
 }
 
 impl Decoder {
-    pub(crate) fn new(origin: Origin, request: &Request, random: Random) -> Self {
+    pub(crate) fn new(origin: Origin, request: &Arc<Request>, random: Random) -> Self {
         Self {
             origin,
             ids: CallIds::new(request, random),
@@ -226,10 +227,10 @@ impl Decoder {
     }
 }
 
-/// The index of an event. Some servers send it as text.
-fn slot(event: &Json<'_>) -> Option<u64> {
+/// The index of an event, a number or as some servers send it.
+fn slot(event: &Json<'_>) -> String {
     let index = &event["index"];
-    index.as_u64().or_else(|| index.as_str()?.parse().ok())
+    index.as_str().map_or_else(|| index.to_value().to_string(), |text| text.trim().to_owned())
 }
 
 fn append(wire: &mut Map<String, Value>, key: &str, piece: &str) {

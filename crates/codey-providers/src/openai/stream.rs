@@ -1,5 +1,7 @@
 //! Responses of Chat Completions.
 
+use std::sync::Arc;
+
 use codey_llm::{Block, CallId, Opaque, Request, StopReason, StreamEvent, Usage};
 use serde_json::{Map, Value};
 
@@ -16,6 +18,8 @@ pub(crate) struct Decoder {
     origin: Origin,
     ids: CallIds,
     next_index: usize,
+    /// The server's index of the choice that is read: the first that came, since one is asked for.
+    choice: Option<u64>,
     /// The open block of text or thinking. Calls do not close it: servers mix the two.
     prose: Option<(Prose, usize)>,
     calls: Vec<Call>,
@@ -49,11 +53,12 @@ struct Call {
 }
 
 impl Decoder {
-    pub(crate) fn new(origin: Origin, request: &Request, random: Random) -> Self {
+    pub(crate) fn new(origin: Origin, request: &Arc<Request>, random: Random) -> Self {
         Self {
             origin,
             ids: CallIds::new(request, random),
             next_index: 0,
+            choice: None,
             prose: None,
             calls: Vec::new(),
             usage: Usage::default(),
@@ -82,7 +87,7 @@ impl Decoder {
         if let Some(error) = ErrorObject::parse_event(&chunk) {
             return Err(Fault::Reported(error));
         }
-        let choice = &chunk["choices"][0];
+        let choice = self.choice_in(&chunk["choices"]);
         if chunk["choices"].as_array().is_none() && chunk["usage"].is_null() {
             return Err(Fault::Garbage(data.to_string()));
         }
@@ -129,6 +134,16 @@ impl Decoder {
         let reason = self.finish.take().unwrap_or_default();
         events.push(done(self.stop_reason(&reason, has_calls), self.usage));
         Ok(events)
+    }
+
+    /// The choice that is read, or null where a chunk has only others.
+    fn choice_in<'a, 'b>(&mut self, choices: &'a Json<'b>) -> &'a Json<'b> {
+        let known = self.choice;
+        let is_ours =
+            |choice: &&Json<'_>| known.is_none() || choice["index"].as_u64().is_none_or(|index| known == Some(index));
+        let found = choices.as_array().into_iter().flatten().find(is_ours).unwrap_or(&Json::Null);
+        self.choice = known.or(found["index"].as_u64());
+        found
     }
 
     /// Takes the counts of a usage object; the last one wins.

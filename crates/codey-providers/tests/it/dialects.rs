@@ -175,3 +175,37 @@ async fn a_call_whose_input_comes_whole_needs_no_deltas() {
     let (content, _) = anthropic(&[(block, Vec::new())], json!({"stop_reason": "tool_use"})).await;
     assert_eq!(content, vec![tool_use("c1", "read", json!({"path": "a"}))]);
 }
+
+#[tokio::test]
+async fn of_several_choices_the_first_is_read() {
+    let chunk = |choices: Value| json!({"choices": choices});
+    let says = |index: u64, text: &str| json!({"index": index, "delta": {"content": text}, "finish_reason": null});
+    let (message, ..) = answer(
+        Api::OpenAi,
+        &[
+            chunk(json!([says(0, "a"), says(1, "x")])),
+            chunk(json!([says(1, "y")])),
+            chunk(json!([says(1, "z"), says(0, "b")])),
+            chunk(json!([{"index": 1, "delta": {}, "finish_reason": "length"}])),
+            chunk(json!([{"index": 0, "delta": {}, "finish_reason": "stop"}])),
+        ],
+    )
+    .await
+    .end
+    .unwrap();
+    assert_eq!(message.content, [Block::text("ab")]);
+    // One that counts from 1 is read as well.
+    let whole = json!({"index": 1, "delta": {"content": "c"}, "finish_reason": "stop"});
+    let (message, ..) = answer(Api::OpenAi, &[chunk(json!([whole]))]).await.end.unwrap();
+    assert_eq!(message.content, [Block::text("c")]);
+}
+
+#[tokio::test]
+async fn blocks_whose_indexes_are_no_numbers_are_told_apart() {
+    let start = |index: &str| json!({"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}});
+    let delta = |index: &str, text: &str| json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}});
+    let events =
+        [start("a"), start("b"), delta("a", "1"), delta("b", "2"), delta("a", "3"), json!({"type": "message_stop"})];
+    let (message, ..) = answer(Api::Anthropic, &events).await.end.unwrap();
+    assert_eq!(message.content, [Block::text("13"), Block::text("2")]);
+}

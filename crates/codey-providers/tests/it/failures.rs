@@ -63,6 +63,8 @@ async fn a_200_that_is_no_stream_is_tried_once_and_says_what_it_is() {
 async fn a_redirect_is_not_followed() {
     let redirect = Reply::status(301).header("location", "https://elsewhere/");
     check_once(redirect, Kind::Config, "answered 301", "https://elsewhere/").await;
+    let relative = Reply::status(301).header("location", "/new?token=sesame");
+    check_once(relative, Kind::Config, "answered 301", "/new; set base_url").await;
 }
 
 #[tokio::test]
