@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use codey_ctx::{FoldPolicy, PathState, Prefix};
+use codey_ctx::{Assembly, FoldPolicy, PathState, Prefix};
 use codey_llm::{Effort, ModelInfo, Provider, TokenEstimator, Usage};
 use codey_protocol::{Event, Handle, Limits, NodeId, PermissionMode, RunError, SandboxStatus};
 use codey_session::{Session, SessionError, SetRecord};
-use codey_tools::{Guard, PastCall, RepetitionGuard, ToolSet, Workspace};
+use codey_tools::{Guard, RepetitionGuard, ToolSet, Workspace};
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::approval::Approvals;
 use crate::mail::{Errand, Mail, Observer};
-use crate::repetition;
+use crate::repetition::Recent;
 
 /// Events that may wait for a slow consumer before the loop waits too.
 const EVENT_CAPACITY: usize = 256;
@@ -480,11 +480,12 @@ pub(crate) struct Agent {
     pub(crate) prefix: Prefix,
     pub(crate) session: Session,
     pub(crate) path: PathState,
+    pub(crate) assembly: Assembly,
     pub(crate) estimator: TokenEstimator,
     pub(crate) approvals: Approvals,
     pub(crate) limits: Limits,
     pub(crate) policy: FoldPolicy,
-    pub(crate) recent: Vec<PastCall>,
+    pub(crate) recent: Recent,
     pub(crate) totals: Totals,
     /// Hash of the prefix of the newest request in the lineage.
     pub(crate) last_prefix: Option<String>,
@@ -520,11 +521,12 @@ impl Agent {
             guards: builder.guards,
             session: builder.session,
             path: PathState::rebuild([]),
+            assembly: Assembly::default(),
             estimator: TokenEstimator::default(),
             approvals: Approvals::new(builder.answers, builder.place.sandbox.clone()),
             limits: builder.limits,
             policy: builder.policy,
-            recent: Vec::new(),
+            recent: Recent::default(),
             totals: Totals { usage: Usage::default(), cost_usd: Some(0.0), turns: 0 },
             last_prefix: None,
             window_warned: false,
@@ -544,7 +546,7 @@ impl Agent {
         let lineage = self.session.lineage()?;
         self.path = PathState::rebuild(&lineage);
         self.workspace.reset_seen(codey_ctx::seen(&self.path));
-        self.recent = repetition::past_calls(&lineage, &self.tools);
+        self.recent = Recent::of(&lineage, &self.tools);
         self.estimator = TokenEstimator::default();
         self.last_prefix = None;
         for node in &lineage {

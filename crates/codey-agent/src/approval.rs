@@ -11,7 +11,7 @@ pub(crate) struct Approvals {
     pub(crate) answers: bool,
     sandbox: SandboxStatus,
     tools: HashSet<String>,
-    /// Tool and canonical arguments.
+    /// As [`key`] gives them.
     commands: HashSet<(String, String)>,
 }
 
@@ -67,7 +67,8 @@ impl Approvals {
     }
 }
 
-fn key(name: &str, input: &Value) -> (String, String) {
+/// Tool and canonical arguments.
+pub(crate) fn key(name: &str, input: &Value) -> (String, String) {
     let mut input = input.clone();
     input.sort_all_objects();
     (name.to_owned(), input.to_string())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codey_llm::{Block, CallId, Message};
 use codey_protocol::{Approval, Decision, Effect, ErrorCode, Event, Limit, Meta, RunOutcome, ToolKind};
-use codey_tools::{CapRule, GuardedCall, Plan, Tool, ToolSet, cap_text};
+use codey_tools::{CapRule, Guard, GuardedCall, Plan, RepetitionGuard, Tool, ToolSet, cap_text};
 use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::approval::Verdict;
 use crate::execute::{Outcome, caught, execute, panic_text};
 use crate::mail::Answer;
 use crate::output::LiveOutput;
-use crate::repetition;
+use crate::repetition::{self, ENDS_RUN};
 use crate::turn::millis_since;
 
 /// Observing calls that run at once. Source: contract section 8.
@@ -40,7 +40,8 @@ pub(crate) struct Call {
     pub(crate) id: CallId,
     pub(crate) name: String,
     pub(crate) input: Value,
-    invalid: Option<String>,
+    /// The arguments as they came, if they are no object.
+    pub(crate) invalid: Option<String>,
 }
 
 /// A call that passed everything but the question whether it may run.
@@ -48,6 +49,8 @@ pub(crate) struct Ready {
     pub(crate) call: Call,
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) plan: Plan,
+    /// What checks and plan took; an edit spends most of its time there.
+    prepared_ms: u64,
 }
 
 /// Where a call is after the checks that need nobody.
@@ -107,7 +110,8 @@ impl Agent {
             Some(RunOutcome::NeedsApproval { .. }) => {
                 return Some((
                     ErrorCode::NeedsApproval,
-                    "not run: an earlier call needs an approval that nobody can give",
+                    "not run: an earlier call needs an approval that nobody can give; send this one again if it is \
+                     still needed",
                 ));
             }
             Some(_) => return Some((ErrorCode::Cancelled, "not run: the run ended at an earlier call")),
@@ -129,6 +133,7 @@ impl Agent {
             if !together.is_empty() && (twin || !self.likely_observes(call)) {
                 break;
             }
+            let start = Instant::now();
             match self.prepare(call).await {
                 Prepared::Ready(ready) if ready.plan.effect == Effect::Observe => {
                     self.announce(&ready.call, ready.tool.info().kind, ready.plan.summary.clone()).await;
@@ -140,12 +145,13 @@ impl Agent {
                 }
                 // A barrier after all: it is prepared anew once those before it are done.
                 Prepared::Ready(_) => break,
-                Prepared::Done(outcome) => self.finish_unplanned(batch, index, call, outcome).await,
+                Prepared::Done(outcome) => {
+                    self.finish_unplanned(batch, index, call, outcome, millis_since(start)).await;
+                }
                 Prepared::EndsRun => {
                     batch.ends = Some(RunOutcome::LimitReached { limit: Limit::Repetition });
-                    let text = "the run ends: the same call was made again after it was denied as a repetition";
-                    let outcome = Outcome { denied: true, ..Outcome::error(ErrorCode::Denied, text) };
-                    self.finish_unplanned(batch, index, call, outcome).await;
+                    let outcome = Outcome { denied: true, ..Outcome::error(ErrorCode::Denied, ENDS_RUN) };
+                    self.finish_unplanned(batch, index, call, outcome, 0).await;
                     index += 1;
                     break;
                 }
@@ -166,51 +172,67 @@ impl Agent {
 
     /// Finds the tool, checks the arguments, asks the guards, plans.
     async fn prepare(&mut self, call: &Call) -> Prepared {
-        let tool = self.tools.iter().find(|tool| tool.info().spec.name == call.name).cloned();
-        let Some(tool) = tool else {
+        if self.recent.ends_run(call) {
+            return Prepared::EndsRun;
+        }
+        let start = Instant::now();
+        let usable = self.usable_tool(call);
+        let guards = match &usable {
+            Ok(_) => self.guards.clone(),
+            // Other guards have nothing to look at.
+            Err(_) => vec![Arc::new(RepetitionGuard) as Arc<dyn Guard>],
+        };
+        if let Some(denial) = self.denial(call, guards).await {
+            return Prepared::Done(denial);
+        }
+        let tool = match usable {
+            Ok(tool) => tool,
+            Err(outcome) => return Prepared::Done(*outcome),
+        };
+        let workspace = self.workspace.clone();
+        let planned = caught(tool.plan(&call.input, &workspace));
+        match self.mail.drive_or_stop(planned).await {
+            Some(Ok(plan)) => {
+                Prepared::Ready(Ready { call: call.clone(), tool, plan, prepared_ms: millis_since(start) })
+            }
+            Some(Err(error)) => Prepared::Done(Outcome::error(error.code, error.message)),
+            None => Prepared::Done(cancelled_before_start()),
+        }
+    }
+
+    /// The tool, if there is one of that name and the arguments are an object.
+    fn usable_tool(&self, call: &Call) -> Result<Arc<dyn Tool>, Box<Outcome>> {
+        let Some(tool) = self.tools.iter().find(|tool| tool.info().spec.name == call.name) else {
             let names: Vec<&str> = self.tools.iter().map(|tool| tool.info().spec.name.as_str()).collect();
             let text = format!(
                 "there is no tool named {:?}; nothing was run. The tools are: {}.",
                 call.name,
                 names.join(", ")
             );
-            return Prepared::Done(Outcome::error(ErrorCode::UnknownTool, text));
+            return Err(Box::new(Outcome::error(ErrorCode::UnknownTool, text)));
         };
-        if let Some(raw) = &call.invalid {
-            let text = format!(
-                "the arguments of this {} call are not a JSON object ({}); nothing was run. Send them again as one valid \
-                 JSON object. Received: {}",
-                call.name,
-                json_fault(raw),
-                excerpt(raw)
-            );
-            return Prepared::Done(Outcome::error(ErrorCode::InvalidArguments, text));
-        }
-        if repetition::ends_run(&self.recent, call) {
-            return Prepared::EndsRun;
-        }
-        if let Some(denial) = self.denial(call, tool.info().kind).await {
-            return Prepared::Done(denial);
-        }
-        let workspace = self.workspace.clone();
-        let planned = caught(tool.plan(&call.input, &workspace));
-        match self.mail.drive_or_stop(planned).await {
-            Some(Ok(plan)) => Prepared::Ready(Ready { call: call.clone(), tool, plan }),
-            Some(Err(error)) => Prepared::Done(Outcome::error(error.code, error.message)),
-            None => Prepared::Done(cancelled_before_start()),
-        }
+        let Some(raw) = &call.invalid else { return Ok(Arc::clone(tool)) };
+        let text = format!(
+            "the arguments of this {} call are not a JSON object ({}); nothing was run. Send them again as one valid \
+             JSON object. Received: {}",
+            call.name,
+            json_fault(raw),
+            excerpt(raw)
+        );
+        Err(Box::new(Outcome::error(ErrorCode::InvalidArguments, text)))
     }
 
     /// The first guard's refusal. A guard that panics refuses.
-    async fn denial(&mut self, call: &Call, kind: ToolKind) -> Option<Outcome> {
-        for guard in self.guards.clone() {
+    async fn denial(&mut self, call: &Call, guards: Vec<Arc<dyn Guard>>) -> Option<Outcome> {
+        let kind = self.kind_of(&call.name);
+        for guard in guards {
             let guarded = GuardedCall {
                 name: &call.name,
                 input: &call.input,
                 kind,
                 cwd: self.workspace.cwd(),
                 deadline: None,
-                recent: &self.recent,
+                recent: self.recent.same_as(call),
             };
             let check = AssertUnwindSafe(guard.check(&guarded)).catch_unwind();
             let reason = match self.mail.drive_or_stop(check).await {
@@ -230,7 +252,7 @@ impl Agent {
 
     /// Settles one call that changes something: asks if it must, then runs it alone.
     async fn settle_barrier(&mut self, batch: &mut Batch, slot: usize, ready: Ready) {
-        let Ready { call, plan, tool } = &ready;
+        let Ready { call, plan, tool, prepared_ms } = &ready;
         self.announce(call, tool.info().kind, plan.summary.clone()).await;
         let refused = match self.verdict(call, plan) {
             Verdict::Run => None,
@@ -239,8 +261,7 @@ impl Agent {
             Verdict::Ask => self.ask(batch, call, plan).await,
         };
         if let Some(outcome) = refused {
-            let (id, call) = (slot, call.clone());
-            return self.finish(batch, id, &call, outcome, 0).await;
+            return self.finish(batch, slot, call, outcome, *prepared_ms).await;
         }
         self.run_together(batch, vec![(slot, ready)]).await;
     }
@@ -251,7 +272,11 @@ impl Agent {
 
     fn nobody_to_ask(&self, batch: &mut Batch, call: &Call) -> Outcome {
         batch.ends = Some(RunOutcome::NeedsApproval { call: call.id.clone() });
-        let text = format!("{} was not run: it needs an approval and nobody can give it here", call.name);
+        let text = format!(
+            "{} was not run: it needs an approval and nobody can give it here, so the run ends. Tell the user what the \
+             call is for, or go on without it.",
+            call.name
+        );
         Outcome::error(ErrorCode::NeedsApproval, text)
     }
 
@@ -305,12 +330,12 @@ impl Agent {
             .enumerate()
             .map(|(place, (slot, ready))| {
                 let (live, workspace) = (&live, &workspace);
-                let (cancel, ending) = (run.child_token(), ending.clone());
+                let (run, ending) = (run.clone(), ending.clone());
                 async move {
                     let start = Instant::now();
                     let output = move |text: &str| live.push(place, text);
-                    let outcome = execute(&ready, workspace, cancel, ending, &output).await;
-                    (place, slot, ready.call, outcome, millis_since(start))
+                    let outcome = execute(&ready, workspace, run, ending, &output).await;
+                    (place, slot, ready.call, outcome, ready.prepared_ms + millis_since(start))
                 }
             })
             .collect();
@@ -351,9 +376,16 @@ impl Agent {
     }
 
     /// Finishes a call that was turned down before it could be planned.
-    async fn finish_unplanned(&mut self, batch: &mut Batch, slot: usize, call: &Call, outcome: Outcome) {
+    async fn finish_unplanned(
+        &mut self,
+        batch: &mut Batch,
+        slot: usize,
+        call: &Call,
+        outcome: Outcome,
+        duration_ms: u64,
+    ) {
         self.announce(call, self.kind_of(&call.name), summary_of(call)).await;
-        self.finish(batch, slot, call, outcome, 0).await;
+        self.finish(batch, slot, call, outcome, duration_ms).await;
     }
 
     /// Finishes a call that was never looked at: it is no call that was made.
@@ -366,7 +398,7 @@ impl Agent {
     /// pass; then delivers it.
     async fn finish(&mut self, batch: &mut Batch, slot: usize, call: &Call, mut outcome: Outcome, duration_ms: u64) {
         self.workspace.observe(&outcome.observed);
-        repetition::note(&mut self.recent, call, &mut outcome);
+        self.recent.note(call, &mut outcome);
         self.deliver(batch, slot, call, outcome, duration_ms).await;
     }
 

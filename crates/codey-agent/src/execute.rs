@@ -18,6 +18,11 @@ const TOOL_TIME: Duration = Duration::from_secs(120);
 const COMMAND_TIME: Duration = Duration::from_secs(600);
 /// How long a tool may take to end by itself after its deadline before it is cancelled.
 const DEADLINE_GRACE: Duration = Duration::from_secs(10);
+/// How long a cancelled tool may take to end before its call is answered without it: more than `bash` needs for SIGTERM,
+/// its grace and SIGKILL.
+const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
+/// The same once Codey itself is told to end; a front end waits 2 s for the rest of the run's events.
+const ENDING_PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// The result of one call.
 pub(crate) struct Outcome {
@@ -49,31 +54,71 @@ impl Outcome {
     }
 }
 
-/// Runs one call to its end: a panic is caught, a late tool cancelled and awaited.
+/// Runs one call to its end: a panic is caught, a late tool cancelled and awaited. Only when the run itself was
+/// cancelled is a tool that does not end, as on a disk that does not answer, left to itself.
 pub(crate) async fn execute(
+    ready: &Ready,
+    workspace: &codey_tools::Workspace,
+    run: CancellationToken,
+    ending: CancellationToken,
+    output: &(dyn Fn(&str) + Send + Sync),
+) -> Outcome {
+    let effect = ready.plan.effect;
+    tokio::select! {
+        biased;
+        result = run_tool(ready, workspace, run.child_token(), ending.clone(), output) => into_outcome(result, effect),
+        () = out_of_patience(&run, &ending) => into_outcome(Err(left_to_itself(effect)), effect),
+    }
+}
+
+/// Ends when a tool has had its time to end after the run was cancelled.
+async fn out_of_patience(run: &CancellationToken, ending: &CancellationToken) {
+    run.cancelled().await;
+    tokio::select! {
+        () = tokio::time::sleep(CANCEL_PATIENCE) => {}
+        () = async {
+            ending.cancelled().await;
+            tokio::time::sleep(ENDING_PATIENCE).await;
+        } => {}
+    }
+}
+
+fn left_to_itself(effect: Effect) -> ToolError {
+    let text = match effect {
+        Effect::Observe => {
+            "cancelled by the user; it did not end in time, so there is no result. Try it again if you need it."
+        }
+        Effect::Edit | Effect::Execute => {
+            "cancelled by the user; it did not end in time, and what it did or may still do is unknown. Look at what it \
+             was to change before you go on."
+        }
+    };
+    ToolError::new(ErrorCode::Cancelled, text)
+}
+
+async fn run_tool(
     ready: &Ready,
     workspace: &codey_tools::Workspace,
     cancel: CancellationToken,
     ending: CancellationToken,
     output: &(dyn Fn(&str) + Send + Sync),
-) -> Outcome {
+) -> Result<ToolOutput, ToolError> {
     let is_command = ready.tool.info().kind == ToolKind::Execute;
     let deadline = Instant::now() + if is_command { COMMAND_TIME } else { TOOL_TIME };
     let context = ToolContext { workspace, cancel: cancel.clone(), ending, deadline, output };
     let run = caught(ready.tool.run(ready.call.input.clone(), ready.plan.clone(), context));
     tokio::pin!(run);
-    let result = match tokio::time::timeout_at(deadline + DEADLINE_GRACE, &mut run).await {
+    match tokio::time::timeout_at(deadline + DEADLINE_GRACE, &mut run).await {
         Ok(result) => result,
         Err(_) => {
             cancel.cancel();
-            // Awaited, never abandoned: what it still does must not meet the next call. What it still got done counts.
+            // Awaited: what it still does must not meet the next call. What it still got done counts.
             run.await.map_err(|_| {
                 let text = "timed out (it did not fail, it did not finish). Try a smaller step.";
                 ToolError::new(ErrorCode::Timeout, text)
             })
         }
-    };
-    into_outcome(result, ready.plan.effect)
+    }
 }
 
 fn into_outcome(result: Result<ToolOutput, ToolError>, effect: Effect) -> Outcome {

@@ -10,18 +10,29 @@ pub(crate) struct Spent {
     pub(crate) usage: Usage,
     /// `None` if a price is unknown.
     pub(crate) cost_usd: Option<f64>,
+    /// What the limits go by: the same, with estimates where a server reports nothing.
+    counted: Usage,
+    counted_usd: f64,
 }
 
 impl Spent {
     /// Nothing yet, by a model of this price.
     pub(crate) fn nothing(price: Option<Price>) -> Self {
-        Self { turns: 0, usage: Usage::default(), cost_usd: price.map(|_| 0.0) }
+        Self {
+            turns: 0,
+            usage: Usage::default(),
+            cost_usd: price.map(|_| 0.0),
+            counted: Usage::default(),
+            counted_usd: 0.0,
+        }
     }
 
-    /// Counts a response, at the moment its usage arrives.
-    pub(crate) fn add(&mut self, usage: Usage, price: Option<Price>) {
+    /// Counts a response, at the moment its usage arrives: what the server reports, and what that counts for limits.
+    pub(crate) fn add(&mut self, usage: Usage, counted: Usage, price: Option<Price>) {
         self.turns += 1;
         self.usage += usage;
+        self.counted += counted;
+        self.counted_usd += price.map_or(0.0, |price| price.cost_usd(&counted));
         self.cost_usd = self.cost_usd.zip(price).map(|(cost, price)| cost + price.cost_usd(&usage));
     }
 
@@ -30,10 +41,10 @@ impl Spent {
         if limits.turns.is_some_and(|bound| self.turns >= bound.get()) {
             return Some(Limit::Turns);
         }
-        if limits.tokens_total.is_some_and(|bound| self.usage.total() >= bound.get()) {
+        if limits.tokens_total.is_some_and(|bound| self.counted.total() >= bound.get()) {
             return Some(Limit::Tokens);
         }
-        let over = |bound: f64| self.cost_usd.is_some_and(|cost| cost >= bound);
+        let over = |bound: f64| self.cost_usd.is_some() && self.counted_usd >= bound;
         limits.cost_usd.is_some_and(over).then_some(Limit::Cost)
     }
 }

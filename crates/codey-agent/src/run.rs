@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::dispatch::Settled;
 use crate::limits::Spent;
 use crate::next::{Next, next};
-use crate::repetition;
+use crate::repetition::Recent;
 use crate::turn::Response;
 
 /// Responses in a row that asked for nothing but cut calls. Source: architecture section 3.
@@ -31,6 +31,7 @@ struct Run {
     cut_in_a_row: u32,
     pauses_in_a_row: u32,
     asked_again: bool,
+    usage_warned: bool,
 }
 
 /// Ends the turn loop.
@@ -48,6 +49,7 @@ impl Agent {
             cut_in_a_row: 0,
             pauses_in_a_row: 0,
             asked_again: false,
+            usage_warned: false,
         };
         let mut outcome = loop {
             if let Some(outcome) = self.turn(&mut run).await {
@@ -62,7 +64,7 @@ impl Agent {
         self.mail.drive(workspace.end_run(&ending)).await;
         self.mail.end_run();
         self.append_head().await;
-        let Spent { turns, usage, cost_usd } = run.spent;
+        let Spent { turns, usage, cost_usd, .. } = run.spent;
         self.mail.emit(Event::RunEnd { outcome, turns, usage, cost_usd, text: run.text }).await;
     }
 
@@ -85,7 +87,7 @@ impl Agent {
         let request = self.request(request_bytes);
         match self.respond(request).await {
             Response::Whole { assembled, stop, usage, duration_ms } => {
-                self.account(run, usage, request_bytes, duration_ms).await;
+                self.account(run, usage, &assembled.message, request_bytes, duration_ms).await;
                 let next = next(&assembled.message, assembled.last_call_cut, &stop);
                 let Assembled { message, last_call_cut } = assembled;
                 let message = Arc::new(message);
@@ -205,8 +207,8 @@ impl Agent {
         self.prefix.bytes() + self.path.bytes()
     }
 
-    fn request(&self, request_bytes: u64) -> Request {
-        let mut request = codey_ctx::assemble(&self.prefix, &self.path, &self.binding.model);
+    fn request(&mut self, request_bytes: u64) -> Request {
+        let mut request = self.assembly.request(&self.prefix, &self.path, &self.binding.model);
         request.effort = self.binding.effort;
         if let Some(window) = self.binding.model.window {
             // Some servers refuse a request whose prompt and answer together could exceed the window.
@@ -216,14 +218,27 @@ impl Agent {
         request
     }
 
-    /// Counts a response at the moment its usage arrives.
-    async fn account(&mut self, run: &mut Run, usage: Usage, request_bytes: u64, duration_ms: u64) {
+    /// Counts a response at the moment its usage arrives. Where none does, limits go by an estimate.
+    async fn account(&mut self, run: &mut Run, usage: Usage, message: &Message, request_bytes: u64, duration_ms: u64) {
+        let mut counted = usage;
+        if usage.context() == 0 {
+            counted.input = self.estimator.tokens(request_bytes);
+            counted.output = usage.output.max(self.estimator.tokens(codey_llm::bytes_in_tokens_of(message)));
+            let is_limited = self.limits.tokens_total.is_some() || self.limits.cost_usd.is_some();
+            if is_limited && !std::mem::replace(&mut run.usage_warned, true) {
+                let message = format!(
+                    "the server of {} does not report what a request takes, so the limits of this run go by estimates",
+                    self.binding.model.id
+                );
+                self.mail.warn("usage_estimated", &message).await;
+            }
+        }
+        self.estimator.learn(request_bytes, usage.context());
         let price = self.binding.model.price;
-        run.spent.add(usage, price);
+        run.spent.add(usage, counted, price);
         self.totals.turns += 1;
         self.totals.usage += usage;
         self.totals.cost_usd = self.totals.cost_usd.zip(price).map(|(cost, price)| cost + price.cost_usd(&usage));
-        self.estimator.learn(request_bytes, usage.context());
         let context_tokens = match usage.context() {
             0 => self.estimator.tokens(request_bytes),
             _ => usage.total(),
@@ -303,7 +318,7 @@ impl Agent {
                 // The model will never see these results: what it knows is what the path shows.
                 self.workspace.reset_seen(codey_ctx::seen(&self.path));
                 if let Ok(lineage) = self.session.lineage() {
-                    self.recent = repetition::past_calls(&lineage, &self.tools);
+                    self.recent = Recent::of(&lineage, &self.tools);
                 }
                 Some(session_failed(error).into())
             }
@@ -314,6 +329,10 @@ impl Agent {
     async fn append(&mut self, message: Arc<Message>, meta: Meta) -> Result<(), SessionError> {
         self.session.append_prefix(&self.prefix.hash, &self.prefix.system, &self.prefix.tools)?;
         let node: Arc<Node> = self.session.append(NodeKind::Message(message), meta)?;
+        if let Some(file) = self.session.take_restored() {
+            let message = format!("{} was deleted or moved and is written anew", file.display());
+            self.mail.warn("session_restored", &message).await;
+        }
         self.path.append(&node);
         self.mail.emit(Event::Message { node: node.view() }).await;
         Ok(())
@@ -329,13 +348,7 @@ impl Agent {
 }
 
 fn session_failed(error: SessionError) -> RunError {
-    // The system did not refuse: the file was deleted or shortened under our hands.
-    let is_gone = matches!(&error, SessionError::Write { source, .. } if source.kind() == std::io::ErrorKind::Other);
-    let hint = if is_gone {
-        "Begin a new session; what was changed in the folder stays as it is."
-    } else {
-        "Free space or fix the folder's permissions and resume; --no-session works without a file."
-    };
+    let hint = error.hint();
     RunError::new(FailCode::Session, error.to_string(), hint)
 }
 

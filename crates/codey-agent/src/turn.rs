@@ -9,6 +9,12 @@ use tokio::time::Instant;
 
 use crate::agent::Agent;
 
+/// Bytes of a response that are taken: several times what the largest output limits allow, and little enough to hold in
+/// memory a few times over. Beyond it the server is at fault, or the model repeats itself for ever.
+const MAX_RESPONSE: usize = 8 << 20;
+/// What a block takes besides its text.
+const BLOCK_BYTES: usize = 256;
+
 /// How a request went.
 pub(crate) enum Response {
     /// It has its end mark.
@@ -35,6 +41,7 @@ impl Agent {
         let mut stream = provider.stream(request);
         let mut assembler = Assembler::default();
         let mut shown: Vec<Shown> = Vec::new();
+        let mut bytes = 0;
         loop {
             let run = self.mail.run.clone();
             let next = self.mail.drive(async {
@@ -54,6 +61,18 @@ impl Agent {
                 Some(Some(Err(error))) => return Response::Failed { error, partial: assembler.interrupted() },
                 Some(Some(Ok(event))) => event,
             };
+            bytes += bytes_of(&event);
+            if bytes > MAX_RESPONSE {
+                let message = format!(
+                    "the response of {} went over {} MiB and was given up; nothing of it was kept or run",
+                    self.binding.model.id,
+                    MAX_RESPONSE >> 20
+                );
+                let error = ProviderError::new(ProviderErrorKind::ServerError, message)
+                    .hint("Try again, or choose another model with --model.");
+                // Kept, it would fill the window of every request to come.
+                return Response::Failed { error, partial: Message::assistant(Vec::new()) };
+            }
             assembler.push(&event);
             match event {
                 StreamEvent::Done { stop, usage } => {
@@ -67,6 +86,24 @@ impl Agent {
                 }
             }
         }
+    }
+}
+
+/// What an event adds to the response in memory.
+fn bytes_of(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::BlockStart { block, .. } => {
+            let text = match block {
+                Block::Text { text } | Block::Thinking { text, .. } => text.len(),
+                Block::ToolUse { name, .. } => name.len(),
+                Block::Foreign { opaque } => opaque.raw.len(),
+                Block::ToolResult { .. } | Block::Image { .. } => 0,
+            };
+            BLOCK_BYTES + text
+        }
+        StreamEvent::BlockDelta { text, .. } => text.len(),
+        StreamEvent::BlockStop { opaque, .. } => opaque.as_ref().map_or(0, |opaque| opaque.raw.len()),
+        StreamEvent::Retrying { .. } | StreamEvent::Done { .. } => 0,
     }
 }
 

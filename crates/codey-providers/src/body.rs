@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_turn_writes_only_what_is_new_or_marked_otherwise() {
         let (writer, written) = (BodyWriter::default(), Cell::new(0));
-        let mut write = |turns: &[usize], marked: &[usize]| {
+        let write = |turns: &[usize], marked: &[usize]| {
             let request = request("a", &[], turns, marked);
             writer.write("a", Vec::new(), &request.messages, marked, |_, _, _| written.set(written.get() + 1));
             written.take()

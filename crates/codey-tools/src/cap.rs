@@ -16,6 +16,12 @@ const MAX_END: usize = MAX_CHARACTER * (TAIL + 1);
 pub(crate) const SPILL: usize = 5 * 1024 * 1024;
 /// How far a cut moves to fall on a line end.
 const SLACK: usize = 200;
+/// How a note names the file of the output, and how it ends.
+const FULL_OUTPUT: &str = "full output: ";
+const START_OF_OUTPUT: &str = "the first 5 MiB of it: ";
+const NOTE_END: &str = " …]";
+/// Bytes of such a name with its words at most; what is longer is no name of ours.
+const LONGEST_PLACE: usize = 200;
 
 /// Which part of a text that is too long is worth keeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +51,9 @@ pub fn cap_text(text: &str, max_chars: usize, rule: CapRule) -> String {
     if count <= max_chars {
         return text.to_owned();
     }
+    let file = spill_of(text);
     // The number in the note is at most this long.
-    let room = max_chars.saturating_sub(note(count).chars().count());
+    let room = max_chars.saturating_sub(note(count, file).chars().count());
     let (head_chars, tail_chars) = match rule {
         CapRule::Start => (room, 0),
         CapRule::Ends => (room / 6, room - room / 6),
@@ -54,13 +61,23 @@ pub fn cap_text(text: &str, max_chars: usize, rule: CapRule) -> String {
     let head = head_of(text, head_chars);
     let tail = if tail_chars == 0 { "" } else { tail_of(text, tail_chars) };
     let left_out = count - head.chars().count() - tail.chars().count();
-    format!("{head}{}{tail}", note(left_out))
+    format!("{head}{}{tail}", note(left_out, file))
 }
 
-fn note(left_out: usize) -> String {
-    format!(
-        "\n[… {left_out} characters left out: the results of this turn are too long together; ask for less at once …]\n"
-    )
+fn note(left_out: usize, file: Option<&str>) -> String {
+    let advice = file.map_or_else(
+        || "make this call again alone, or ask for less at once".to_owned(),
+        |file| format!("{file}; ask for less at once"),
+    );
+    format!("\n[… {left_out} characters left out: the results of this turn are too long together; {advice} …]\n")
+}
+
+/// What a text that was cut before says of where it is whole; a second cut must not lose it.
+fn spill_of(text: &str) -> Option<&str> {
+    let start = [FULL_OUTPUT, START_OF_OUTPUT].iter().filter_map(|words| text.find(words)).min()?;
+    let place = &text[start..];
+    let end = place.find(NOTE_END)?;
+    (end <= LONGEST_PLACE && !place[..end].contains('\n')).then_some(&place[..end])
 }
 
 /// The first `chars` characters, up to the last line end if one is near the cut.
@@ -195,12 +212,12 @@ impl Capture {
         let tail_bytes = self.end.len() - before_tail;
         let left_out = self.total - head_bytes as u64 - tail_bytes as u64;
         let place = match spill {
-            Spill::File(path) if self.total > SPILL as u64 => format!("the first 5 MiB of it: {path}"),
-            Spill::File(path) => format!("full output: {path}"),
+            Spill::File(path) if self.total > SPILL as u64 => format!("{START_OF_OUTPUT}{path}"),
+            Spill::File(path) => format!("{FULL_OUTPUT}{path}"),
             Spill::Failed(reason) => format!("the rest was not kept: {reason}"),
         };
         let gap = if head.ends_with('\n') { "" } else { "\n" };
-        format!("{head}{gap}[… {left_out} bytes left out; {place} …]\n{tail}")
+        format!("{head}{gap}[… {left_out} bytes left out; {place}{NOTE_END}\n{tail}")
     }
 }
 
@@ -306,7 +323,7 @@ mod tests {
         assert_eq!(shown.matches('😀').count(), SHOWN);
         for max in [0, 100, 101, 200, 201, 1_000, 39_999] {
             let capped = cap_text(&text, max, CapRule::Ends);
-            assert!(capped.chars().count() <= max.max(note(text.chars().count()).chars().count()));
+            assert!(capped.chars().count() <= max.max(note(text.chars().count(), None).chars().count()));
         }
     }
 
@@ -328,6 +345,15 @@ mod tests {
         assert!(start.starts_with("line 0\n") && start.ends_with("…]\n") && start.chars().count() <= 600);
         let ends = cap_text(&text, 600, CapRule::Ends);
         assert!(ends.starts_with("line 0\n") && ends.ends_with("line 999\n") && ends.chars().count() <= 600);
+    }
+
+    #[test]
+    fn a_second_cut_still_names_the_file_of_the_whole_output() {
+        let once = capture(&["a line\n".repeat(10_000).as_bytes()]).shown(Spill::File(".codey/output/x"));
+        for max in [0, 300, 10_000] {
+            let twice = cap_text(&once, max, CapRule::Ends);
+            assert!(twice.contains("together; full output: .codey/output/x; ask for less at once …]"), "{twice}");
+        }
     }
 
     proptest! {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use codey_llm::{Block, ScriptedTurn, StopReason, ToolSpec, tool_use, turn};
-use codey_protocol::{Effect, ErrorCode, Event, Limit, RunOutcome, ToolDisplay, ToolKind};
+use codey_protocol::{Effect, ErrorCode, Event, Input, Limit, RunOutcome, ToolDisplay, ToolKind};
 use codey_tools::{Guard, GuardedCall, Plan, Refusal, Tool, ToolContext, ToolError, ToolInfo, ToolOutput, Workspace};
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_valid, run};
+use crate::world::{World, assert_valid, prompt, rest, run, until};
 
 fn ends(calls: Vec<Block>) -> Vec<ScriptedTurn> {
     vec![turn(calls, StopReason::ToolUse), turn(vec![Block::text("done")], StopReason::EndTurn)]
@@ -91,7 +91,7 @@ async fn an_unknown_tool_is_told_which_there_are() {
     assert!(text.ends_with("The tools are: read, glob, grep, edit, write, bash."), "{text}");
 }
 
-/// Panics, waits or answers, as told.
+/// Panics, waits, hangs or answers, as told.
 struct Odd(ToolInfo);
 
 impl Odd {
@@ -121,6 +121,9 @@ impl Tool for Odd {
         assert!(input["do"] != "panic", "told to");
         if input["do"] == "wait" || input["do"] == "finish late" {
             context.cancel.cancelled().await;
+        }
+        if input["do"] == "never end" {
+            std::future::pending::<()>().await;
         }
         if input["do"] == "wait" {
             return Err(ToolError::new(ErrorCode::Cancelled, "cancelled"));
@@ -192,6 +195,43 @@ async fn repetitions_in_one_message_are_counted_like_those_in_several() {
     let denied = Some(ErrorCode::Denied);
     assert_eq!(story.codes(), [None, None, None, denied, denied, Some(ErrorCode::Cancelled)]);
     assert_eq!(story.outcome(), RunOutcome::LimitReached { limit: Limit::Repetition });
+}
+
+#[tokio::test]
+async fn calls_that_cannot_be_made_are_counted_as_repetitions_too() {
+    let malformed = |n: usize| Block::ToolUse {
+        id: format!("c{n}").as_str().into(),
+        name: "read".into(),
+        input: json!({}),
+        invalid: Some("{\"path".into()),
+        opaque: None,
+    };
+    let unknown = |n: usize| tool_use(&format!("c{n}"), "shell", json!({"command": "ls"}));
+    let makers: [(&dyn Fn(usize) -> Block, ErrorCode); 2] =
+        [(&malformed, ErrorCode::InvalidArguments), (&unknown, ErrorCode::UnknownTool)];
+    for (call, code) in makers {
+        let world = World::new((1..=6).map(|n| turn(vec![call(n)], StopReason::ToolUse)).collect());
+        let story = world.run("go").await;
+        let (error, denied) = (Some(code), Some(ErrorCode::Denied));
+        assert_eq!(story.codes(), [error, error, error, denied, denied]);
+        assert_eq!(story.outcome(), RunOutcome::LimitReached { limit: Limit::Repetition });
+        let lineage = world.resumed().spawn().unwrap();
+        assert_eq!(run(lineage, "again").await.codes(), [denied], "also after a resume");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_does_not_even_end_when_cancelled_is_answered_without() {
+    let calls = vec![tool_use("c1", "odd", json!({"do": "never end"}))];
+    let world = World::new(ends(calls));
+    let mut handle = world.builder().tools(vec![Odd::tool()]).spawn().unwrap();
+    handle.inputs.send(prompt("go")).unwrap();
+    until(&mut handle, |event| matches!(event, Event::ToolStart { .. })).await;
+    handle.inputs.send(Input::Interrupt).unwrap();
+    let story = rest(handle).await;
+    assert_eq!(story.codes(), [Some(ErrorCode::Cancelled)]);
+    assert!(story.results()[0].2.contains("it did not end in time"), "{:?}", story.results());
+    assert_eq!(story.outcome(), RunOutcome::Interrupted {});
 }
 
 #[tokio::test]

@@ -55,12 +55,20 @@ async fn the_message_decides_first_and_the_stop_reason_second() {
         let error = ProviderError::new(ProviderErrorKind::ContextOverflow, "prompt is too long");
         ScriptedTurn(vec![Step::Fail(error)])
     };
+    let endless = || {
+        let text = "word ".repeat(100_000);
+        let mut steps = vec![Step::Event(StreamEvent::BlockStart { index: 0, block: Block::text("") })];
+        steps.extend((0..20).map(|_| Step::Event(StreamEvent::BlockDelta { index: 0, text: text.clone() })));
+        steps.push(Step::Hang);
+        ScriptedTurn(steps)
+    };
     let table: Vec<(&str, Vec<ScriptedTurn>, &str, usize)> = vec![
         ("calls, tool_use", vec![turn(vec![read("c1")], ToolUse), done()], "completed", 2),
         ("calls, end_turn", vec![turn(vec![read("c1")], EndTurn), done()], "completed", 2),
         ("calls, refusal", vec![turn(vec![read("c1")], refusal()), done()], "completed", 2),
         ("calls, pause", vec![turn(vec![read("c1")], Pause), done()], "completed", 2),
         ("a whole call and a cut one", vec![turn(vec![read("c1"), read("c2")], MaxTokens), done()], "completed", 2),
+        ("more than any model says", vec![endless(), done()], "ServerError", 1),
         ("only a cut call", vec![turn(cut(), MaxTokens), done()], "completed", 2),
         ("cut twice, then fine", vec![turn(cut(), MaxTokens), turn(cut(), MaxTokens), done()], "completed", 3),
         (

@@ -2,8 +2,8 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use codey_llm::{Block, Price, ScriptedTurn, StopReason, tool_use, turn};
-use codey_protocol::{Limit, Limits, RunOutcome};
+use codey_llm::{Block, Price, ScriptedTurn, Step, StopReason, StreamEvent, Usage, tool_use, turn};
+use codey_protocol::{Event, Limit, Limits, RunOutcome};
 use serde_json::json;
 
 use crate::world::{World, run};
@@ -58,4 +58,31 @@ async fn cost_is_counted_when_usage_arrives_even_if_the_response_is_of_no_use() 
         turn(vec![call], StopReason::ToolUse)
     };
     check((0..9).map(invalid).collect(), limits, reached(Limit::Cost), 3, 3).await;
+}
+
+/// Responses of a server that reports no usage.
+fn unreported() -> Vec<ScriptedTurn> {
+    let mut turns = calls();
+    for step in turns.iter_mut().flat_map(|turn| &mut turn.0) {
+        if let Step::Event(StreamEvent::Done { usage, .. }) = step {
+            *usage = Usage::default();
+        }
+    }
+    turns
+}
+
+#[tokio::test]
+async fn a_limit_holds_by_estimates_where_a_server_reports_nothing_and_a_warning_says_so() {
+    let limits = Limits { tokens_total: NonZeroU64::new(3_000), ..Limits::default() };
+    let world = World::new(unreported());
+    let story = run(world.builder().limits(limits).spawn().unwrap(), "go").await;
+    assert_eq!(story.outcome(), reached(Limit::Tokens));
+    assert_eq!(story.warnings(), ["usage_estimated"]);
+    // A prefix of about 1,200 tokens, estimated high.
+    assert!((2..=4).contains(&world.requests().len()), "{}", world.requests().len());
+    let Some(Event::RunEnd { usage, .. }) = story.0.last() else { panic!("a run end is last") };
+    assert_eq!(*usage, Usage::default(), "an estimate is not reported as usage");
+    let limits = Limits { turns: NonZeroU32::new(2), ..Limits::default() };
+    let story = run(World::new(unreported()).builder().limits(limits).spawn().unwrap(), "go").await;
+    assert!(story.warnings().is_empty(), "no limit goes by tokens");
 }

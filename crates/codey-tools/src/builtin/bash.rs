@@ -138,7 +138,12 @@ async fn work_folder(workspace: &Workspace, path: String) -> Result<RelPath, Too
             let place = workspace.resolve(&path, Access::Read)?;
             let metadata = place.metadata(&path);
             if metadata.as_ref().is_ok_and(|metadata| metadata.is_dir()) {
-                return Ok(place.path);
+                // A rule like `secrets/**` denies what is in the folder and not the folder.
+                let inside = workspace.resolve(&format!("{path}/x"), Access::Read).err();
+                return match inside.filter(|error| !path.is_empty() && error.code == ErrorCode::Denied) {
+                    Some(error) => Err(error),
+                    None => Ok(place.path),
+                };
             }
             let leave_out = "Leave workdir out, or name an existing one.";
             let (code, problem, advice) = match path.as_str() {

@@ -23,16 +23,28 @@ const MAX_POINTER: u64 = 64 << 10;
 ///
 /// The one function of this crate that reaches outside the root: the git folder of a worktree or submodule lies
 /// elsewhere. It is found by reading `.git` and `commondir`, without running git, and believed only if it holds a
-/// `HEAD`; only `info/exclude` below it is touched, and only if that is a regular file that no link leads to. A repository
-/// whose exclude file cannot be written is no error.
+/// `HEAD`; only `info/exclude` below it is touched, and only if that is a regular file that no link leads to. If the
+/// exclude file cannot be written, `.codey/.gitignore` hides the folder instead.
 ///
 /// # Errors
 /// The folder cannot be made, or `.codey` is a link or a file.
 pub fn prepare_codey_dir(root: &Path) -> io::Result<()> {
     let folder = Dir::open_ambient_dir(root, ambient_authority())?;
-    private_folder(&folder, NAME)?;
+    let codey = private_folder(&folder, NAME)?;
     if let Err(error) = exclude(root) {
         tracing::warn!(%error, "cannot list .codey in git's exclude file");
+        if let Err(error) = ignore_itself(&codey) {
+            tracing::warn!(%error, "cannot write .codey/.gitignore either");
+        }
+    }
+    Ok(())
+}
+
+/// Hides the folder from git by a file in it, which hides itself too. What somebody else wrote there stays.
+fn ignore_itself(codey: &Dir) -> io::Result<()> {
+    let mut file = open_unblocked(codey, ".gitignore", OpenOptions::new().read(true).append(true).create(true))?;
+    if file.metadata()?.len() == 0 {
+        codey_faults::write(&mut file, b"*\n", "ignore")?;
     }
     Ok(())
 }

@@ -80,6 +80,20 @@ fn a_folder_that_git_could_not_use_is_not_touched() {
 }
 
 #[test]
+fn git_does_not_see_it_though_the_exclude_file_cannot_be_written() {
+    let folder = repository();
+    let exclude = folder.path().join(".git/info/exclude");
+    std::fs::rename(&exclude, folder.path().join(".git/shared")).unwrap();
+    std::os::unix::fs::symlink("../shared", &exclude).unwrap();
+    prepare_codey_dir(folder.path()).unwrap();
+    prepare_codey_dir(folder.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.path().join(".codey/.gitignore")).unwrap(), "*\n");
+    std::fs::write(folder.path().join(".codey/file"), "").unwrap();
+    let status = Command::new("git").args(["status", "--porcelain"]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "");
+}
+
+#[test]
 fn an_exclude_file_that_is_a_link_to_elsewhere_is_not_written() {
     let folder = repository();
     let victim = folder.path().join("victim");
