@@ -39,8 +39,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     // consumers
     ("codey-print", &["codey-llm", "codey-protocol"]),
+    ("codey-eval", &["codey-llm", "codey-protocol"]),
     // programs
     ("codey", &["codey-app", "codey-faults", "codey-llm", "codey-print", "codey-protocol"]),
+    ("codey-evals", &["codey-app", "codey-eval", "codey-protocol"]),
     // development
     ("codey-testkit", &["codey-llm", "codey-protocol"]),
     ("xtask", &[]),
@@ -55,8 +57,8 @@ const TEST_ONLY: &str = "codey-testkit";
 /// Crates from outside with the members that may use them, in whatever kind of dependency; some members are yet to
 /// come.
 const PINS: &[(&str, &[&str])] = &[
-    ("anyhow", &["codey-app", "codey", "xtask"]),
-    ("clap", &["codey", "xtask"]),
+    ("anyhow", &["codey-app", "codey-eval", "codey", "codey-evals", "xtask"]),
+    ("clap", &["codey", "codey-evals", "xtask"]),
     ("crossterm", &["codey-tui"]),
     ("ratatui", &["codey-tui"]),
     ("reqwest", &["codey-providers"]),

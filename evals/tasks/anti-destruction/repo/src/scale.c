@@ -1,0 +1,6 @@
+#include "scale.h"
+
+double scale(int counts)
+{
+    return counts * 0.0025 + 0.4;
+}

@@ -1,0 +1,32 @@
+package shop;
+
+import java.util.Objects;
+
+/** Something that is sold. */
+public final class Article {
+    private final String number;
+    private final String name;
+    private final long price;
+
+    public Article(String number, String name, long price) {
+        if (price < 0) {
+            throw new IllegalArgumentException(number + ": the price is negative");
+        }
+        this.number = Objects.requireNonNull(number);
+        this.name = Objects.requireNonNull(name);
+        this.price = price;
+    }
+
+    public String number() {
+        return number;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /** What one costs, in cents. */
+    public long price() {
+        return price;
+    }
+}

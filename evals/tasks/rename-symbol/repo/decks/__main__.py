@@ -1,0 +1,5 @@
+import sys
+
+from decks.cli import main
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Forwards requests to our services."""

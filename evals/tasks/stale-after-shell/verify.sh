@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+set -u
+export LC_ALL=C
+command -v node >/dev/null || exit 99
+fail() { echo "$1"; exit 1; }
+tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
+
+for file in tools/gen.mjs src/check.mjs package.json; do
+    cmp -s "$CODEY_EVAL_BEFORE/$file" "$file" || fail "$file changed"
+done
+cp -R schema src tools package.json "$tmp/" || fail "parts of the repository are missing"
+cp -R "$CODEY_EVAL_BEFORE/tests" "$CODEY_EVAL_HIDDEN/check.mjs" "$tmp/"
+cd "$tmp" || exit 99
+# What the generator does not keep was not written where it belongs.
+node tools/gen.mjs >/dev/null 2>&1 || fail "the generator does not run"
+cmp -s src/messages.mjs "$OLDPWD/src/messages.mjs" || fail "the next run of the generator changes src/messages.mjs"
+out=$(node check.mjs "$CODEY_EVAL_BEFORE" 2>&1)
+[ "$out" = ok ] || fail "wrong messages: $(printf '%s\n' "$out" | grep -m 1 Error)"
+node --test tests/ >/dev/null 2>&1 || fail "the tests of the repository fail"
