@@ -118,9 +118,12 @@ pub(crate) struct ReportArgs {
     /// How to write it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Replace the generated table in this file
+    /// Replace what stands between `<!-- eval:begin NAME -->` and `<!-- eval:end NAME -->` in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) update: Option<PathBuf>,
+    /// The name of the marks
+    #[arg(long, default_value = "latest")]
+    pub(crate) name: String,
     /// Draw the figures into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,

@@ -11,13 +11,16 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Parser as _;
 use codey_app::{App, AppOptions};
-use codey_eval::{Agent, Campaign, Plan, RunRecord, Runner, Task, Verdict, Via, calibrate, load_suite, prove};
+use codey_eval::{
+    Agent, Campaign, Plan, Report, RunRecord, Runner, Task, Verdict, Via, calibrate, compare, load_suite, plot, prove,
+    update_metrics,
+};
 use codey_protocol::ModelRef;
 use etcetera::base_strategy::{BaseStrategy as _, Xdg};
 use futures::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{AgentFlag, Cli, Command, RunArgs, ViaFlag};
+use crate::args::{AgentFlag, Cli, Command, Format, ReportArgs, RunArgs, ViaFlag};
 
 /// The suite could not be used, or a bad flag.
 const WRONG_USAGE: u8 = 2;
@@ -52,7 +55,12 @@ async fn run(cli: Cli) -> Result<u8> {
         }
         Command::Verify { only, jobs } => verify(&load_suite(&tasks, &only)?, jobs.unwrap_or_else(cores)).await,
         Command::Run(args) => campaign(&tasks, *args).await,
-        Command::Compare(_) | Command::Report(_) => bail!("not yet"),
+        Command::Compare(args) => {
+            let (a, b) = (records(&args.a)?, records(&args.b)?);
+            print(&compare(&a, &b, args.seed).text());
+            Ok(0)
+        }
+        Command::Report(args) => report(args),
     }
 }
 
@@ -131,16 +139,56 @@ async fn campaign(tasks: &Path, args: RunArgs) -> Result<u8> {
     let signals = tokio::spawn(listen(stop.clone()));
     let records = campaign.run(&runner, &tasks, jobs, &stop, progress).await?;
     signals.abort();
-    let measured = records.iter().filter_map(RunRecord::solved);
-    let (solved, count) =
-        measured.fold((0, 0), |(solved, count), is_solved| (solved + u32::from(is_solved), count + 1));
-    print(&format!("{solved} of {count} solved\n"));
+    let measured: Vec<bool> = records.iter().filter_map(RunRecord::solved).collect();
+    print(&Report::of(&records).text());
     if stop.is_cancelled() {
         say(&format!("codey-evals: interrupted. Go on with --resume {}", campaign.folder.display()));
         return Ok(INTERRUPTED);
     }
-    let share = if count == 0 { 0.0 } else { f64::from(solved) / f64::from(count) };
+    let solved = measured.iter().filter(|solved| **solved).count();
+    // Nothing measured is no rate that could be high enough.
+    let share = solved as f64 / measured.len().max(1) as f64;
     Ok(if args.min_pass_rate.is_some_and(|least| share < least) { FAILED } else { 0 })
+}
+
+fn records(folder: &Path) -> Result<Vec<RunRecord>> {
+    let records = Campaign::open(folder)?.records()?;
+    if records.is_empty() {
+        bail!("{} holds no run yet", folder.display());
+    }
+    Ok(records)
+}
+
+/// Reports on all runs of the campaigns together; one of each campaign for METRICS.md.
+fn report(args: ReportArgs) -> Result<u8> {
+    let folders = if args.campaigns.is_empty() { vec![newest_campaign()?] } else { args.campaigns };
+    let mut all = Vec::new();
+    for folder in &folders {
+        all.extend(records(folder)?);
+    }
+    let report = Report::of(&all);
+    if let Some(file) = args.svg {
+        std::fs::write(&file, plot(&report)).with_context(|| file.display().to_string())?;
+    }
+    if let Some(file) = args.update {
+        let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let updated = update_metrics(&text, &args.name, &report.markdown())?;
+        std::fs::write(&file, updated).with_context(|| file.display().to_string())?;
+        return Ok(0);
+    }
+    print(&match args.format {
+        Format::Text => report.text(),
+        Format::Markdown => report.markdown(),
+        Format::Json => report.json(),
+    });
+    Ok(0)
+}
+
+fn newest_campaign() -> Result<PathBuf> {
+    let runs = home().join("runs");
+    let folders = std::fs::read_dir(&runs).into_iter().flatten().flatten().map(|entry| entry.path());
+    // Their names are times.
+    folders.filter(|folder| folder.is_dir()).max().with_context(|| format!("{} holds no campaign", runs.display()))
 }
 
 /// Lets what has begun end at the first Ctrl-C; leaves at the second.

@@ -18,6 +18,7 @@ pub enum Step {
     Deny,
     KnownFailures,
     Doctests,
+    Evals,
     Tests,
 }
 
@@ -68,6 +69,8 @@ impl Step {
             Self::Deny => cargo::run(root, &["deny", "--locked", "check", "bans", "licenses", "sources"], &[])?,
             Self::KnownFailures => known_failures::check(root)?,
             Self::Doctests => cargo::run(root, &["test", "--doc", "--workspace", "--locked"], &[])?,
+            // Without a model: whether the suite's checkers can tell right from wrong.
+            Self::Evals => cargo::run(root, &["run", "--quiet", "--locked", "-p", "codey-evals", "--", "verify"], &[])?,
             Self::Tests => runner::run(root)?,
         }
         Ok(Outcome::Passed)

@@ -325,7 +325,6 @@ fn points(rate: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use codey_llm::Usage;
 
     use super::*;
     use crate::samples::{runs, solved, unsolved, void};
@@ -334,7 +333,7 @@ mod tests {
     fn chance(rate: f64, random: &mut fastrand::Rng) -> Vec<RunRecord> {
         let mut run = |task: u32, number| {
             let of: fn(&str, u32) -> RunRecord = if random.f64() < rate { solved } else { unsolved };
-            RunRecord { usage: Usage::default(), cost_usd: None, ..of(&format!("task-{task:02}"), number) }
+            RunRecord { usage: None, cost_usd: None, ..of(&format!("task-{task:02}"), number) }
         };
         (1..=20).flat_map(|task| [1, 2, 3].map(|number| run(task, number))).collect()
     }

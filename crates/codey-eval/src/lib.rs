@@ -9,6 +9,7 @@ mod check;
 mod compare;
 mod document;
 mod figures;
+pub mod harbor;
 mod metrics;
 mod plot;
 mod program;
@@ -18,6 +19,7 @@ mod run;
 #[cfg(test)]
 mod samples;
 mod stats;
+mod swebench;
 mod task;
 mod workspace;
 
@@ -31,5 +33,6 @@ pub use record::{Agent, RunRecord, ToolCounts, Verdict, Via};
 pub use report::{Collateral, Report, RunName, VoidRuns};
 pub use run::Runner;
 pub use stats::Interval;
+pub use swebench::{patch, predictions};
 pub use task::{Change, Spec, SuiteError, Task, Variant, load_suite};
 pub use workspace::{Tree, Workspace, difference};

@@ -92,8 +92,8 @@ pub struct RunRecord {
     pub answer: String,
     /// Model responses.
     pub turns: u32,
-    /// Tokens.
-    pub usage: Usage,
+    /// Tokens; `None`: nobody reported any.
+    pub usage: Option<Usage>,
     /// Cost; `None`: a price is unknown.
     pub cost_usd: Option<f64>,
     /// From the prompt to the end of the run, milliseconds.

@@ -80,7 +80,7 @@ impl Runner {
             outcome: seen.outcome,
             answer: seen.answer,
             turns: seen.turns,
-            usage: seen.usage,
+            usage: (seen.usage.total() > 0).then_some(seen.usage),
             cost_usd: seen.cost_usd,
             wall_ms: seen.wall_ms,
             model_ms: seen.model_ms,

@@ -22,7 +22,7 @@ pub(crate) fn solved(task: &str, number: u32) -> RunRecord {
         outcome: Some(RunOutcome::Completed {}),
         answer: "Done.".into(),
         turns: 2,
-        usage: Usage { input: 100, output: 50, cache_read: 1_000, ..Usage::default() },
+        usage: Some(Usage { input: 100, output: 50, cache_read: 1_000, ..Usage::default() }),
         cost_usd: Some(0.02),
         wall_ms: 3_000,
         model_ms: 2_000,
@@ -46,14 +46,7 @@ pub(crate) fn unsolved(task: &str, number: u32) -> RunRecord {
 /// A run in which nothing was measured, and nothing is known.
 pub(crate) fn void(task: &str, number: u32, reason: &str) -> RunRecord {
     let verdict = Verdict::Void { reason: reason.into() };
-    RunRecord {
-        verdict,
-        turns: 0,
-        usage: Usage::default(),
-        cost_usd: None,
-        changed: Vec::new(),
-        ..solved(task, number)
-    }
+    RunRecord { verdict, turns: 0, usage: None, cost_usd: None, changed: Vec::new(), ..solved(task, number) }
 }
 
 /// Runs of tasks by letter, `+` solved, `-` unsolved, `0` void: `a++- b0--` are three runs each of `a` and `b`.

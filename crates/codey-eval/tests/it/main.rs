@@ -1,0 +1,6 @@
+//! Tests of what `codey-eval` writes to disk and reads from it.
+#![allow(clippy::unwrap_used)]
+
+mod harbor;
+mod harbor_all;
+mod swebench;
