@@ -99,7 +99,9 @@ impl Crates<'_> {
     fn tests_of(&mut self, name: &str) -> Option<BTreeSet<String>> {
         let root = self.root;
         let read = || {
-            let folders = [root.join("crates").join(name), root.join("bins").join(name), root.join(name)];
+            // A package at the top lies in a folder without the project's name.
+            let at_top = root.join(name.strip_prefix("codey-").unwrap_or(name));
+            let folders = [root.join("crates").join(name), root.join("bins").join(name), at_top];
             let folder = folders.into_iter().find(|folder| folder.join("Cargo.toml").is_file())?;
             let sources = rust_files(&folder).into_iter().filter_map(|path| fs::read_to_string(path).ok());
             Some(sources.flat_map(|source| test_functions(&source)).collect())
