@@ -18,7 +18,7 @@ pub(crate) const PROMPT_LINE: &str = r#"{"type":"prompt","text":"…"}"#;
 /// A line of `--input json`.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields, expecting = "an object with a type")]
 pub(crate) enum InputLine {
     /// Starts a run, or waits for the running one.
     Prompt {

@@ -462,6 +462,8 @@ mod tests {
         assert!(stderr.contains(line) && stderr.contains(column), "{stderr}");
         let (_, _, stderr) = printed("{\"type\":\"prompt\"}\n", 9, CancellationToken::new()).await;
         assert!(stderr.contains("input line 1 was ignored: missing field `text`; a line is one object"), "{stderr}");
+        let (_, _, stderr) = printed("7\n", 9, CancellationToken::new()).await;
+        assert!(stderr.contains("expected an object with a type"), "{stderr}");
     }
 
     #[tokio::test]
