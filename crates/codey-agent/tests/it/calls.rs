@@ -1,12 +1,14 @@
 //! How the calls of one message are settled.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use codey_llm::{Block, ScriptedTurn, StopReason, ToolSpec, tool_use, turn};
 use codey_protocol::{Effect, ErrorCode, Event, Input, Limit, RunOutcome, ToolDisplay, ToolKind};
 use codey_tools::{Guard, GuardedCall, Plan, Refusal, Tool, ToolContext, ToolError, ToolInfo, ToolOutput, Workspace};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::world::{World, assert_valid, prompt, rest, run, until};
 
@@ -107,7 +109,13 @@ impl Tool for Odd {
         &self.0
     }
 
-    async fn plan(&self, _: &Value, _: &Workspace) -> Result<Plan, ToolError> {
+    async fn plan(&self, input: &Value, _: &Workspace) -> Result<Plan, ToolError> {
+        if let Some(seconds) = input["plan_seconds"].as_u64() {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+        }
+        if input["do"] == "no plan" {
+            return Err(ToolError::new(ErrorCode::InvalidArguments, "told to"));
+        }
         Ok(Plan {
             effect: Effect::Observe,
             rememberable: false,
@@ -222,16 +230,39 @@ async fn calls_that_cannot_be_made_are_counted_as_repetitions_too() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_does_not_even_end_when_cancelled_is_answered_without() {
-    let calls = vec![tool_use("c1", "odd", json!({"do": "never end"}))];
-    let world = World::new(ends(calls));
-    let mut handle = world.builder().tools(vec![Odd::tool()]).spawn().unwrap();
-    handle.inputs.send(prompt("go")).unwrap();
-    until(&mut handle, |event| matches!(event, Event::ToolStart { .. })).await;
-    handle.inputs.send(Input::Interrupt).unwrap();
-    let story = rest(handle).await;
-    assert_eq!(story.codes(), [Some(ErrorCode::Cancelled)]);
-    assert!(story.results()[0].2.contains("it did not end in time"), "{:?}", story.results());
-    assert_eq!(story.outcome(), RunOutcome::Interrupted {});
+    // An interrupt leaves time for commands that end slowly; an end has to come before a front end goes without it.
+    for (is_end, patience) in [(false, Duration::from_secs(5)), (true, Duration::from_millis(1_500))] {
+        let world = World::new(ends(vec![tool_use("c1", "odd", json!({"do": "never end"}))]));
+        let mut handle = world.builder().tools(vec![Odd::tool()]).spawn().unwrap();
+        handle.inputs.send(prompt("go")).unwrap();
+        until(&mut handle, |event| matches!(event, Event::ToolStart { .. })).await;
+        let start = Instant::now();
+        if is_end {
+            handle.cancel.cancel();
+        } else {
+            handle.inputs.send(Input::Interrupt).unwrap();
+        }
+        let story = rest(handle).await;
+        assert_eq!(start.elapsed().as_millis() / 10, patience.as_millis() / 10);
+        assert_eq!(story.codes(), [Some(ErrorCode::Cancelled)]);
+        assert!(story.results()[0].2.contains("it did not end in time"), "{:?}", story.results());
+        let end = story.0.last().unwrap();
+        let Event::RunEnd { outcome: RunOutcome::Interrupted {}, turns, usage, .. } = end else { panic!("{end:?}") };
+        assert_eq!((*turns, usage.total()), (1, 120), "what was done counts");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_call_includes_its_plan() {
+    for what in ["answer", "no plan"] {
+        let world = World::new(ends(vec![tool_use("c1", "odd", json!({"do": what, "plan_seconds": 12}))]));
+        let story = run(world.builder().tools(vec![Odd::tool()]).spawn().unwrap(), "go").await;
+        let duration = story.0.iter().find_map(|event| match event {
+            Event::ToolEnd { duration_ms, .. } => Some(duration_ms / 1_000),
+            _ => None,
+        });
+        assert_eq!(duration, Some(12), "{what}");
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,8 @@ mod context;
 mod embed;
 mod endings;
 mod limits;
+// Linux alone tells what runs and what nobody took note of.
+#[cfg(target_os = "linux")]
 mod process_campaign;
 mod steering;
 mod transcript;
