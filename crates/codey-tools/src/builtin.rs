@@ -18,6 +18,7 @@ use std::sync::Arc;
 use codey_llm::Block;
 use codey_protocol::{Effect, ToolDisplay};
 
+use crate::quoted::quoted;
 use crate::workspace::Access;
 use crate::{Plan, ToolError, ToolSet, Typed, Workspace};
 
@@ -39,7 +40,9 @@ pub fn builtin_tools() -> ToolSet {
 /// Nothing is there, or no tool may see it.
 async fn plan_look(workspace: &Workspace, path: &str, summary: String) -> Result<Plan, ToolError> {
     let path = path.to_owned();
-    workspace.blocking(move |workspace| workspace.resolve(&path, Access::Read)?.metadata(&path).map(drop)).await?;
+    workspace
+        .blocking(move |workspace| workspace.resolve(&path, Access::Read)?.metadata(&quoted(&path)).map(drop))
+        .await?;
     Ok(Plan {
         effect: Effect::Observe,
         rememberable: true,

@@ -16,12 +16,12 @@ const MAX_END: usize = MAX_CHARACTER * (TAIL + 1);
 pub(crate) const SPILL: usize = 5 * 1024 * 1024;
 /// How far a cut moves to fall on a line end.
 const SLACK: usize = 200;
-/// How a note names the file of the output, and how it ends.
+/// The parts of the note in an output that is too long.
+const NOTE_START: &str = "[… ";
+const LEFT_OUT: &str = " bytes left out; ";
 const FULL_OUTPUT: &str = "full output: ";
 const START_OF_OUTPUT: &str = "the first 5 MiB of it: ";
 const NOTE_END: &str = " …]";
-/// Bytes of such a name with its words at most; what is longer is no name of ours.
-const LONGEST_PLACE: usize = 200;
 
 /// Which part of a text that is too long is worth keeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn cap_text(text: &str, max_chars: usize, rule: CapRule) -> String {
     if count <= max_chars {
         return text.to_owned();
     }
-    let file = spill_of(text);
+    let file = if rule == CapRule::Ends { spill_of(text) } else { None };
     // The number in the note is at most this long.
     let room = max_chars.saturating_sub(note(count, file).chars().count());
     let (head_chars, tail_chars) = match rule {
@@ -74,10 +74,11 @@ fn note(left_out: usize, file: Option<&str>) -> String {
 
 /// What a text that was cut before says of where it is whole; a second cut must not lose it.
 fn spill_of(text: &str) -> Option<&str> {
-    let start = [FULL_OUTPUT, START_OF_OUTPUT].iter().filter_map(|words| text.find(words)).min()?;
-    let place = &text[start..];
-    let end = place.find(NOTE_END)?;
-    (end <= LONGEST_PLACE && !place[..end].contains('\n')).then_some(&place[..end])
+    // Such a line before was printed by the command itself.
+    let (start, _) = text.char_indices().nth(HEAD - SLACK)?;
+    let notes = text[start..].lines().filter_map(|line| line.strip_prefix(NOTE_START)?.strip_suffix(NOTE_END));
+    let places = notes.filter_map(|note| note.split_once(LEFT_OUT)).map(|(_, place)| place);
+    places.into_iter().find(|place| place.starts_with(FULL_OUTPUT) || place.starts_with(START_OF_OUTPUT))
 }
 
 /// The first `chars` characters, up to the last line end if one is near the cut.
@@ -217,7 +218,7 @@ impl Capture {
             Spill::Failed(reason) => format!("the rest was not kept: {reason}"),
         };
         let gap = if head.ends_with('\n') { "" } else { "\n" };
-        format!("{head}{gap}[… {left_out} bytes left out; {place}{NOTE_END}\n{tail}")
+        format!("{head}{gap}{NOTE_START}{left_out}{LEFT_OUT}{place}{NOTE_END}\n{tail}")
     }
 }
 
@@ -349,11 +350,14 @@ mod tests {
 
     #[test]
     fn a_second_cut_still_names_the_file_of_the_whole_output() {
-        let once = capture(&["a line\n".repeat(10_000).as_bytes()]).shown(Spill::File(".codey/output/x"));
+        let printed = "[… 7 bytes left out; full output: another …]\n".to_owned() + &"a line\n".repeat(10_000);
+        let once = capture(&[printed.as_bytes()]).shown(Spill::File(".codey/output/x"));
         for max in [0, 300, 10_000] {
             let twice = cap_text(&once, max, CapRule::Ends);
             assert!(twice.contains("together; full output: .codey/output/x; ask for less at once …]"), "{twice}");
         }
+        let read = cap_text(&once, 300, CapRule::Start);
+        assert!(read.contains("together; make this call again alone"), "a file that holds such a note: {read}");
     }
 
     proptest! {

@@ -28,7 +28,7 @@ pub struct GuardedCall<'a> {
     pub cwd: &'a RelPath,
     /// When the call's time is over, if it has a bound.
     pub deadline: Option<Instant>,
-    /// The calls of the lineage, oldest first.
+    /// The earlier calls of the same tool with the same arguments that no other call's change came after, oldest first.
     pub recent: &'a [PastCall],
 }
 

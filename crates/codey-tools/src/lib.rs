@@ -24,6 +24,7 @@ mod builtin;
 mod cap;
 mod guard;
 mod process;
+mod quoted;
 mod tool;
 mod typed;
 mod workspace;

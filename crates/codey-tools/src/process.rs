@@ -350,4 +350,45 @@ mod tests {
         let stops = Stops { cancel: &cancel, ending: &ending };
         assert_eq!(run(shell, stops, &Leftovers::default(), |_| ()).await.unwrap(), End::TimedOut);
     }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_command_runs_and_is_ended_where_no_thread_can_be_made() {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "process::tests::run_without_threads", "--ignored"])
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    /// The other half. The stack of a thread takes 2 MiB of address space.
+    #[tokio::test]
+    #[cfg(target_os = "linux")]
+    #[ignore = "runs in a process with a limit of its own"]
+    async fn run_without_threads() {
+        use nix::sys::resource::{Resource, getrlimit, setrlimit};
+        let proc = Dir::open_ambient_dir("/proc", ambient_authority()).unwrap();
+        let status = proc.read_to_string("self/status").unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")?.strip_suffix(" kB")).unwrap();
+        let size: u64 = size.trim().parse().unwrap();
+        let (_, most) = getrlimit(Resource::RLIMIT_AS).unwrap();
+        setrlimit(Resource::RLIMIT_AS, (size + 1_024) * 1_024, most).unwrap();
+        assert!(std::thread::Builder::new().spawn(|| ()).is_err());
+        let leftovers = Leftovers::default();
+        let (cancel, ending) = (CancellationToken::new(), CancellationToken::new());
+        let shell = Shell {
+            command: "sleep 1000 > /dev/null 2>&1 & echo $!",
+            folder: std::env::temp_dir(),
+            hidden_env: &[],
+            timeout: Duration::from_secs(60),
+        };
+        let mut printed = Vec::new();
+        let stops = Stops { cancel: &cancel, ending: &ending };
+        let end = run(shell, stops, &leftovers, |bytes| printed.extend_from_slice(bytes)).await.unwrap();
+        let background = Background::Processes(None);
+        assert_eq!(end, End::Exited { code: Some(0), signal: None, background });
+        leftovers.end(&ending).await;
+        let pid = String::from_utf8(printed).unwrap();
+        let stat = proc.read_to_string(format!("{}/stat", pid.trim())).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    }
 }

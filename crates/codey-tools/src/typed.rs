@@ -8,6 +8,7 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::quoted::cut;
 use crate::{Plan, Tool, ToolContext, ToolError, ToolInfo, ToolOutput, Workspace};
 
 /// A tool whose arguments are a type. Their schema is derived from it, so the two cannot part.
@@ -64,12 +65,18 @@ impl<T: TypedTool> Tool for Typed<T> {
 }
 
 fn parse<T: TypedTool>(input: &Value) -> Result<T::Args, ToolError> {
+    let wrong = |problem: String| {
+        let message = format!("{}: {problem}. Nothing was done; call it again with the right arguments.", T::NAME);
+        ToolError::new(ErrorCode::InvalidArguments, message)
+    };
+    // Otherwise a list would pass for the fields in their order, and the error name a type of ours.
+    if !input.is_object() {
+        return Err(wrong("the arguments are no JSON object".to_owned()));
+    }
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
-        let place = if path == "." { String::new() } else { format!("{path}: ") };
-        let message =
-            format!("{}: {place}{}. Nothing was done; call it again with the right arguments.", T::NAME, error.inner());
-        ToolError::new(ErrorCode::InvalidArguments, message)
+        let place = if path == "." { String::new() } else { format!("{}: ", cut(&path)) };
+        wrong(format!("{place}{}", cut(&error.inner().to_string())))
     })
 }
 

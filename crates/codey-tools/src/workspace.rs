@@ -7,6 +7,7 @@ mod ledger;
 mod replace;
 mod resolve;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -83,7 +84,7 @@ pub enum WorkspaceError {
         /// The root.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A deny glob cannot be parsed; nothing is opened, since a rule that never matches protects nothing.
     #[error("deny_paths: {source}")]
@@ -195,13 +196,18 @@ impl Workspace {
     }
 
     /// What is at the root's place outside, now that commands may have moved it.
-    pub(crate) fn at_root_path(&self) -> AtRootPath {
+    ///
+    /// # Errors
+    /// It cannot be looked at (too many open files, no permission), which says nothing of what is there.
+    pub(crate) fn look_at_root_path(&self) -> io::Result<AtRootPath> {
         let identity = |folder: &Dir| folder.dir_metadata().map(|metadata| (metadata.dev(), metadata.ino()));
-        let there = Dir::open_ambient_dir(self.root_path(), ambient_authority()).and_then(|folder| identity(&folder));
-        match (there, identity(self.root())) {
-            (Ok(there), Ok(held)) if there == held => AtRootPath::Root,
-            (Ok(_), _) => AtRootPath::Other,
-            (Err(_), _) => AtRootPath::Nothing,
+        match Dir::open_ambient_dir(self.root_path(), ambient_authority()) {
+            Ok(there) if identity(&there)? == identity(self.root())? => Ok(AtRootPath::Root),
+            Ok(_) => Ok(AtRootPath::Other),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(AtRootPath::Nothing)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -265,7 +271,7 @@ fn climb(cwd: &str, path: &str) -> String {
 
 /// The root with links resolved; the one lookup by path in this crate, made before any model has a say.
 #[allow(clippy::disallowed_methods, reason = "the root is where the jail begins; it cannot be opened through itself")]
-fn real_path(path: &Path) -> std::io::Result<PathBuf> {
+fn real_path(path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 

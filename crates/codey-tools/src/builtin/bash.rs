@@ -14,7 +14,8 @@ use ulid::Ulid;
 use super::text;
 use crate::cap::{Capture, Spill};
 use crate::process::{self, Background, End, Shell, Stops};
-use crate::workspace::{Access, AtRootPath, plain, prepare_codey_dir, private_folder};
+use crate::quoted::quoted;
+use crate::workspace::{Access, AtRootPath, file_error, plain, prepare_codey_dir, private_folder};
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 
 /// Source: contract section 3.
@@ -126,7 +127,10 @@ async fn work_folder(workspace: &Workspace, path: String) -> Result<RelPath, Too
     workspace
         .blocking(move |workspace| {
             let root = workspace.root_path().display();
-            let problem = match workspace.at_root_path() {
+            let at_root = workspace
+                .look_at_root_path()
+                .map_err(|error| file_error(&workspace.root_path().to_string_lossy(), "look at", &error))?;
+            let problem = match at_root {
                 AtRootPath::Root => None,
                 AtRootPath::Other => Some(format!("{root} is no longer the folder this session works in")),
                 AtRootPath::Nothing => Some(format!("the folder {root} that this session works in is gone")),
@@ -139,12 +143,13 @@ async fn work_folder(workspace: &Workspace, path: String) -> Result<RelPath, Too
             let metadata = place.metadata(&path);
             if metadata.as_ref().is_ok_and(|metadata| metadata.is_dir()) {
                 // A rule like `secrets/**` denies what is in the folder and not the folder.
-                let inside = workspace.resolve(&format!("{path}/x"), Access::Read).err();
+                let inside = workspace.resolve(&format!("{path}/any file"), Access::Read).err();
                 return match inside.filter(|error| !path.is_empty() && error.code == ErrorCode::Denied) {
                     Some(error) => Err(error),
                     None => Ok(place.path),
                 };
             }
+            let shown = quoted(&path);
             let leave_out = "Leave workdir out, or name an existing one.";
             let (code, problem, advice) = match path.as_str() {
                 "" => (
@@ -152,8 +157,8 @@ async fn work_folder(workspace: &Workspace, path: String) -> Result<RelPath, Too
                     format!("the working directory {root}/{} is gone", place.path),
                     "Name an existing one as workdir, by its absolute path.",
                 ),
-                _ if metadata.is_ok() => (ErrorCode::InvalidArguments, format!("{path} is no directory"), leave_out),
-                _ => (ErrorCode::NotFound, format!("directory {path} does not exist"), leave_out),
+                _ if metadata.is_ok() => (ErrorCode::InvalidArguments, format!("{shown} is no directory"), leave_out),
+                _ => (ErrorCode::NotFound, format!("directory {shown} does not exist"), leave_out),
             };
             Err(ToolError::new(code, format!("{problem}; nothing was run. {advice}")))
         })

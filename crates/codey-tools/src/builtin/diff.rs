@@ -8,6 +8,7 @@ use codey_protocol::{Diff, RelPath};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 
 use super::line_ending::count_line_ends;
+use crate::quoted::on_one_line;
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
@@ -37,10 +38,11 @@ pub(super) fn diff(path: &RelPath, old: Option<&[u8]>, new: &[u8]) -> Diff {
         u32::try_from(lines).unwrap_or(u32::MAX)
     };
     let (added, removed) = (changed(DiffOp::new_range), changed(DiffOp::old_range));
-    let from = if old.is_some() { path.as_str() } else { "/dev/null" };
+    let to = on_one_line(path.as_str());
+    let from = if old.is_some() { &*to } else { "/dev/null" };
     let mut unified = Unified::default();
     unified.push(format!("--- {from}\n").as_bytes());
-    unified.push(format!("+++ {path}\n").as_bytes());
+    unified.push(format!("+++ {to}\n").as_bytes());
     // What lies between two changes is no part of them, and may be nearly all of a large file.
     let (mut old_shown, mut new_shown) = (Vec::new(), Vec::new());
     for group in group_diff_ops(ops, CONTEXT) {
@@ -61,7 +63,7 @@ pub(super) fn diff(path: &RelPath, old: Option<&[u8]>, new: &[u8]) -> Diff {
 
 /// The hunks of a diff, as far as the model needs them.
 pub(super) fn for_model(diff: &Diff) -> String {
-    let hunks = diff.unified.find("@@").map_or("", |at| &diff.unified[at..]);
+    let hunks = diff.unified.find("\n@@ ").map_or("", |at| &diff.unified[at + 1..]);
     let mut bytes = 0;
     let is_shown = |(index, line): &(usize, &str)| {
         bytes += line.len();

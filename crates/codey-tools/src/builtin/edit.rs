@@ -52,7 +52,7 @@ impl TypedTool for Edit {
                 Ok(Plan {
                     effect: Effect::Edit,
                     rememberable: true,
-                    summary: format!("edit {}", args.path),
+                    summary: format!("edit {}", target.shown()),
                     preview: ToolDisplay::Diff(diff),
                     expects: vec![(target.path().clone(), target.expect())],
                 })
@@ -70,8 +70,8 @@ impl TypedTool for Edit {
                 let target = Target::reopen(workspace, &args.path, &plan)?;
                 let (edited, diff) = change(workspace, &target, &args, &stop)?;
                 stop.check()?;
+                let result = describe(&target, &args, &edited, &diff) + &target.note_on_links();
                 let observed = target.put(&edited.bytes)?;
-                let result = describe(&args, &edited, &diff);
                 Ok(ToolOutput { for_model: text(result), for_user: ToolDisplay::Diff(diff), observed: vec![observed] })
             })
             .await
@@ -96,7 +96,7 @@ fn change(workspace: &Workspace, target: &Target, args: &EditArgs, stop: &Stop) 
     let old = target.bytes().ok_or_else(|| target.missing(workspace))?;
     stop.check()?;
     let edited = matching::replace(old, &args.old_str, &args.new_str, args.replace_all.unwrap_or(false), stop)
-        .map_err(|miss| refuse(&args.path, &args.old_str, old, &miss, stop))?;
+        .map_err(|miss| refuse(target.shown(), &args.old_str, old, &miss, stop))?;
     stop.check()?;
     let diff = diff(target.path(), Some(old), &edited.bytes);
     Ok((edited, diff))
@@ -143,8 +143,8 @@ fn refuse(path: &str, old_str: &str, content: &[u8], miss: &Miss, stop: &Stop) -
     }
 }
 
-fn describe(args: &EditArgs, edited: &Edited, diff: &Diff) -> String {
-    let path = &args.path;
+fn describe(target: &Target, args: &EditArgs, edited: &Edited, diff: &Diff) -> String {
+    let path = target.shown();
     let hunks = for_model(diff);
     let hunks = hunks.trim_end_matches('\n');
     if args.replace_all.unwrap_or(false) {

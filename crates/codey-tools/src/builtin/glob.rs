@@ -16,9 +16,10 @@ use serde::Deserialize;
 use super::search::{LeftOut, Named, printed, walk};
 use super::stop::Stop;
 use super::{plan_look, text};
+use crate::quoted::quoted;
 use crate::workspace::Access;
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
-use pattern::Pattern;
+use pattern::{Pattern, check_length};
 
 /// Source: contract section 3.
 const DEFAULT_LIMIT: usize = 200;
@@ -48,10 +49,11 @@ impl TypedTool for Glob {
     const KIND: ToolKind = ToolKind::Search;
 
     async fn plan(&self, args: &GlobArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
+        check_length("pattern", &args.pattern)?;
         let folder = args.path.as_deref().unwrap_or_default();
         let summary = match folder {
-            "" => format!("glob {}", args.pattern),
-            _ => format!("glob {} in {folder}", args.pattern),
+            "" => format!("glob {}", quoted(&args.pattern)),
+            _ => format!("glob {} in {}", quoted(&args.pattern), quoted(folder)),
         };
         plan_look(workspace, folder, summary).await
     }

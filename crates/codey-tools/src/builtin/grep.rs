@@ -2,6 +2,7 @@
 
 mod hits;
 
+use std::borrow::Cow;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -18,10 +19,11 @@ use nix::fcntl::OFlag;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::glob::pattern::for_files;
+use super::glob::pattern::{check_length, for_files};
 use super::search::{LeftOut, Named, walk};
 use super::stop::Stop;
 use super::{plan_look, text};
+use crate::quoted::{cut, quoted};
 use crate::workspace::{Access, open_regular};
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 use hits::{Collector, FileHits, Hits};
@@ -63,9 +65,10 @@ impl TypedTool for Grep {
     const KIND: ToolKind = ToolKind::Search;
 
     async fn plan(&self, args: &GrepArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
+        check_length("glob", args.glob.as_deref().unwrap_or_default())?;
         let place = args.path.as_deref().unwrap_or_default();
-        let shown = if place.is_empty() { "." } else { place };
-        plan_look(workspace, place, format!("grep {:?} in {shown}", args.pattern)).await
+        let shown = if place.is_empty() { ".".into() } else { quoted(place) };
+        plan_look(workspace, place, format!("grep {:?} in {shown}", cut(&args.pattern))).await
     }
 
     async fn run(&self, args: GrepArgs, _plan: Plan, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
@@ -75,9 +78,10 @@ impl TypedTool for Grep {
 }
 
 fn grep(workspace: &Workspace, args: &GrepArgs, stop: &Stop) -> Result<ToolOutput, ToolError> {
-    let shown = args.path.as_deref().unwrap_or_default();
+    let path = args.path.as_deref().unwrap_or_default();
     let search = Search::new(args)?;
-    let place = workspace.resolve(shown, Access::Read)?;
+    let place = workspace.resolve(path, Access::Read)?;
+    let shown = &*quoted(path);
     let metadata = place.metadata(shown)?;
     let hits =
         Mutex::new(Hits::new(args.limit.map_or(DEFAULT_LIMIT, NonZeroUsize::get).min(MAX_LIMIT), search.files_only));
@@ -219,11 +223,15 @@ impl io::Read for Stoppable<'_> {
 }
 
 fn broken(pattern: &str, error: &grep_regex::Error) -> ToolError {
-    let literal = regex::escape(pattern);
+    // The reason, and the pattern in front of it.
+    let (mut reason, mut literal) = (error.to_string(), regex::escape(pattern));
+    if let Cow::Owned(_) = cut(pattern) {
+        (reason, literal) = (cut(&reason).into_owned(), cut(&literal).into_owned());
+    }
     ToolError::new(
         ErrorCode::InvalidArguments,
         format!(
-            "the pattern is no valid regular expression: {error}\nMend it; to find it by the letter send {literal}"
+            "the pattern is no valid regular expression: {reason}\nMend it; to find it by the letter send {literal}"
         ),
     )
 }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::content_kind::{ContentKind, SAMPLE, UTF8_BOM};
 use super::stop::Stop;
 use super::{plan_look, text};
+use crate::quoted::quoted;
 use crate::workspace::{Access, check_named, file_error, open_regular};
 use crate::{Plan, ToolContext, ToolError, ToolOutput, TypedTool, Workspace};
 use lines::{MAX_LINES, NumberedLines};
@@ -41,7 +42,7 @@ impl TypedTool for Read {
     const KIND: ToolKind = ToolKind::Read;
 
     async fn plan(&self, args: &ReadArgs, workspace: &Workspace) -> Result<Plan, ToolError> {
-        plan_look(workspace, &args.path, format!("read {}", args.path)).await
+        plan_look(workspace, &args.path, format!("read {}", quoted(&args.path))).await
     }
 
     async fn run(&self, args: ReadArgs, _plan: Plan, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
@@ -51,9 +52,9 @@ impl TypedTool for Read {
 }
 
 fn read(workspace: &Workspace, args: &ReadArgs, stop: &Stop) -> Result<ToolOutput, ToolError> {
-    let shown = args.path.as_str();
-    check_named(shown)?;
-    let place = workspace.resolve(shown, Access::Read)?;
+    check_named(&args.path)?;
+    let place = workspace.resolve(&args.path, Access::Read)?;
+    let shown = &*quoted(&args.path);
     let (mut file, _) = open_regular(&place, shown)?;
     let mut chunk = vec![0; 256 * 1024];
     let mut fill = |chunk: &mut [u8]| -> Result<usize, ToolError> {
@@ -90,7 +91,7 @@ fn read(workspace: &Workspace, args: &ReadArgs, stop: &Stop) -> Result<ToolOutpu
     }
     let numbered = lines.finish(shown)?;
     let mut shown_text = numbered.text;
-    for note in [note_on_encoding(kind, numbered.undecodable), note_on_name(shown)].into_iter().flatten() {
+    for note in [note_on_encoding(kind, numbered.undecodable), note_on_name(&args.path)].into_iter().flatten() {
         shown_text.push_str(&format!("[{note}]\n"));
     }
     let digest = Digest::new(hash.finalize().to_hex().as_str());
@@ -146,8 +147,8 @@ fn note_on_encoding(kind: ContentKind, undecodable: bool) -> Option<String> {
 }
 
 /// Says when a name promises something that is not there.
-fn note_on_name(shown: &str) -> Option<String> {
-    let extension = shown.rsplit_once('.')?.1.to_ascii_lowercase();
+fn note_on_name(path: &str) -> Option<String> {
+    let extension = path.rsplit_once('.')?.1.to_ascii_lowercase();
     let promises =
         ["png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "pdf", "zip", "gz", "exe", "so", "mp3", "mp4", "woff2"];
     promises.contains(&extension.as_str()).then(|| format!("the name ends in .{extension}, but the content is text"))

@@ -10,13 +10,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use codey_protocol::{ErrorCode, RelPath};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use nix::sys::stat::{SFlag, stat};
 
 use super::stop::{Stop, Stopped};
-use crate::workspace::{AtRootPath, GitFolder, is_temporary};
+use crate::workspace::{AtRootPath, GitFolder, file_error, is_temporary};
 use crate::{ToolError, Workspace};
 
 /// Characters shown of a line.
@@ -95,10 +96,10 @@ impl LeftOut {
     }
 }
 
-/// Visits every file and link below `folder`, on several threads, until it is time to stop.
+/// Visits every file and link below `folder`, on several threads if they can be started, until it is time to stop.
 ///
 /// # Errors
-/// The root is not where it was: a walk goes by paths, and would find nothing or another folder.
+/// The root is not where it was, or that cannot be seen: a walk goes by paths, and would find nothing or another folder.
 pub(super) fn walk(
     workspace: &Workspace,
     folder: &RelPath,
@@ -108,7 +109,8 @@ pub(super) fn walk(
     visit: impl Fn(&DirEntry, &Path) + Sync,
 ) -> Result<(), ToolError> {
     let root = workspace.root_path();
-    let problem = match workspace.at_root_path() {
+    let at_root_path = workspace.look_at_root_path();
+    let problem = match at_root_path.map_err(|error| file_error(&root.to_string_lossy(), "look at", &error))? {
         AtRootPath::Root => None,
         AtRootPath::Other => {
             Some("is no longer the folder this session works in; nothing was searched. It was moved or replaced")
@@ -127,9 +129,8 @@ pub(super) fn walk(
     let home = workspace.codey_home();
     let avoided = Arc::new(AtomicU64::new(0));
     let avoid = Arc::clone(&avoided);
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
     let mut builder = WalkBuilder::new(start);
-    builder.hidden(!named.hidden).require_git(false).follow_links(false).threads(threads).filter_entry(move |entry| {
+    builder.hidden(!named.hidden).require_git(false).follow_links(false).filter_entry(move |entry| {
         let Ok(path) = entry.path().strip_prefix(filter.root_path()) else { return false };
         let is_git = entry.depth() > 0 && entry.file_name().eq_ignore_ascii_case(".git");
         let is_seen = (named.git || !is_git)
@@ -141,26 +142,41 @@ pub(super) fn walk(
         }
         is_seen && !is_avoided
     });
-    builder.build_parallel().run(|| {
-        Box::new(|entry| {
-            if let Some(why) = stop.now() {
-                left_out.stop(why);
-                return WalkState::Quit;
-            }
-            match entry {
-                Ok(entry) => {
-                    if let Ok(path) = entry.path().strip_prefix(root) {
-                        visit(&entry, path);
-                    }
+    let step = |entry: Result<DirEntry, ignore::Error>| {
+        if let Some(why) = stop.now() {
+            left_out.stop(why);
+            return WalkState::Quit;
+        }
+        match entry {
+            Ok(entry) => {
+                if let Ok(path) = entry.path().strip_prefix(root) {
+                    visit(&entry, path);
                 }
-                // A folder that cannot be opened, or that vanished meanwhile.
-                Err(_) => LeftOut::count(&left_out.unreadable),
             }
-            WalkState::Continue
-        })
-    });
+            // A folder that cannot be opened, or that vanished meanwhile.
+            Err(_) => LeftOut::count(&left_out.unreadable),
+        }
+        WalkState::Continue
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+    if threads > 1 && can_start(threads) {
+        builder.threads(threads).build_parallel().run(|| Box::new(&step));
+    } else {
+        builder.build().map(step).find(|state| *state == WalkState::Quit);
+    }
     left_out.unreadable.fetch_add(avoided.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(())
+}
+
+/// Whether that many threads can be started. A walk on several panics where one cannot.
+fn can_start(threads: usize) -> bool {
+    let gate = Mutex::new(());
+    thread::scope(|scope| {
+        let _closed = gate.lock();
+        let start = || thread::Builder::new().spawn_scoped(scope, || drop(gate.lock())).is_ok();
+        // Twice as many: those that were started here still count for a moment after their end.
+        (0..2 * threads).all(|_| start())
+    })
 }
 
 /// Whether the walk would wait for ever for what `folder` says is ignored: whoever opens a FIFO does.
@@ -199,16 +215,20 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn srch_03_a_walk_that_is_stopped_says_what_it_has() {
+    fn workspace() -> (tempfile::TempDir, Workspace) {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(crate::WorkspaceOptions {
             root: folder.path().to_owned(),
             cwd: RelPath::root(),
             deny_paths: Vec::new(),
             hidden_env: Vec::new(),
-        })
-        .unwrap();
+        });
+        (folder, workspace.unwrap())
+    }
+
+    #[test]
+    fn srch_03_a_walk_that_is_stopped_says_what_it_has() {
+        let (_folder, workspace) = workspace();
         for number in 0..500 {
             workspace.root().write(format!("{number}.rs"), "").unwrap();
         }
@@ -224,6 +244,37 @@ mod tests {
         let visited = visited.into_inner();
         assert!((1..500).contains(&visited), "{visited}");
         assert_eq!(left_out.notes(7, true), ["stopped: the call was cancelled; found until then: 7"]);
+    }
+
+    /// Runs in a process of its own, since a limit holds for all of one: too few addresses for the stack of a thread.
+    #[cfg(target_os = "linux")]
+    #[allow(clippy::disallowed_methods, reason = "/proc is no file of a workspace")]
+    #[test]
+    fn a_walk_goes_on_alone_where_no_thread_can_be_started() {
+        use nix::sys::resource::{Resource, setrlimit};
+
+        const LIMITED: &str = "CODEY_TEST_LIMITED";
+        if std::env::var_os(LIMITED).is_none() {
+            let name = "builtin::search::tests::a_walk_goes_on_alone_where_no_thread_can_be_started";
+            let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+            let ran = test.args(["--exact", name, "--test-threads=1"]).env(LIMITED, "1").output().unwrap();
+            assert!(ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "{ran:?}");
+            return;
+        }
+        let (_folder, workspace) = workspace();
+        workspace.root().create_dir_all("a/b").unwrap();
+        workspace.root().write("a/b/c", "").unwrap();
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")?.trim().strip_suffix(" kB")).unwrap();
+        let limit = size.parse::<u64>().unwrap() * 1_024 + (1 << 20);
+        setrlimit(Resource::RLIMIT_AS, limit, limit).unwrap();
+        assert!(thread::Builder::new().spawn(|| {}).is_err());
+        let visited = Mutex::new(Vec::new());
+        walk(&workspace, &RelPath::root(), Named::default(), &Stop::never(), &LeftOut::default(), |_, path| {
+            visited.lock().unwrap().push(path.to_owned());
+        })
+        .unwrap();
+        assert_eq!(visited.into_inner().unwrap(), ["", "a", "a/b", "a/b/c"].map(PathBuf::from));
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use std::io;
 
-use cap_std::fs::{File, Metadata, OpenOptions, OpenOptionsExt, PermissionsExt};
+use cap_std::fs::{File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, PermissionsExt};
 use codey_protocol::{Digest, ErrorCode, Observed, RelPath};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
 use super::content_kind::{ContentKind, SAMPLE};
+use crate::quoted::quoted;
 use crate::workspace::{
     Access, Place, Presence, Replacement, Standing, check_named, describe_lookalike, digest_of, file_error,
     open_folder, open_regular, read_whole, same_version,
@@ -36,32 +37,39 @@ struct Current {
 }
 
 impl Target {
-    /// Reads what is at `shown` and refuses what must not be changed: denied, no text, write-protected, or not the
+    /// Reads what is at the path `argument` and refuses what must not be changed: denied, no text, write-protected, or not the
     /// version the model knows.
-    pub(super) fn open(workspace: &Workspace, shown: &str) -> Result<Self, ToolError> {
-        check_named(shown)?;
-        let place = workspace.resolve(shown, Access::Write)?;
+    pub(super) fn open(workspace: &Workspace, argument: &str) -> Result<Self, ToolError> {
+        check_named(argument)?;
+        let place = workspace.resolve(argument, Access::Write)?;
+        let shown = quoted(argument).into_owned();
         let current = match &place.presence {
-            Presence::Present(_) => Some(Current::read(&place, shown)?),
+            Presence::Present(_) => Some(Current::read(&place, &shown)?),
             Presence::Absent { .. } => None,
         };
-        let target = Self { shown: shown.to_owned(), place, current };
+        let target = Self { shown, place, current };
         target.check_standing(workspace)?;
         Ok(target)
     }
 
     /// As [`Target::open`], and refuses what is no longer as `plan` saw it.
-    pub(super) fn reopen(workspace: &Workspace, shown: &str, plan: &Plan) -> Result<Self, ToolError> {
-        let target = Self::open(workspace, shown)?;
+    pub(super) fn reopen(workspace: &Workspace, argument: &str, plan: &Plan) -> Result<Self, ToolError> {
+        let target = Self::open(workspace, argument)?;
         if plan.expects == [(target.path().clone(), target.expect())] {
             return Ok(target);
         }
         let was_absent = plan.expects.iter().all(|(_, expect)| *expect == Expect::Absent);
+        let shown = &target.shown;
         Err(match &target.current {
             Some(_) if was_absent => appeared(shown),
             Some(_) => changed(shown),
             None => deleted(shown),
         })
+    }
+
+    /// The argument, as messages name it.
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
     }
 
     /// The true path, relative to the root.
@@ -102,6 +110,15 @@ impl Target {
         Err(ToolError::new(ErrorCode::InvalidArguments, text))
     }
 
+    /// Says, in a line of its own, that a file with other names parts from them when it is replaced.
+    pub(super) fn note_on_links(&self) -> String {
+        match self.current.as_ref().map_or(1, |current| current.metadata.nlink()) {
+            0 | 1 => String::new(),
+            2 => "\n[it was a hard link; its other name keeps the old content]".to_owned(),
+            names => format!("\n[it was a hard link; its {} other names keep the old content]", names - 1),
+        }
+    }
+
     /// Puts `bytes` in its place, all or nothing, and gives the version that is there now.
     pub(super) fn put(self, bytes: &[u8]) -> Result<Observed, ToolError> {
         let failed = |error: &io::Error| file_error(&self.shown, "write", error);
@@ -109,7 +126,7 @@ impl Target {
         match (&self.current, presence) {
             (Some(current), _) => {
                 let replacement =
-                    Replacement::prepare(&folder, bytes, Some(&current.metadata)).map_err(|error| failed(&error))?;
+                    Replacement::prepare(&folder, bytes, Some(&current.file)).map_err(|error| failed(&error))?;
                 current.check_unchanged(&folder, &name, &self.shown)?;
                 replacement.replace(&name).map_err(|error| failed(&error))?;
             }

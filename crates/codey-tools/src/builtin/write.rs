@@ -44,7 +44,7 @@ impl TypedTool for Write {
                 Ok(Plan {
                     effect: Effect::Edit,
                     rememberable: true,
-                    summary: format!("write {}", args.path),
+                    summary: format!("write {}", target.shown()),
                     expects: vec![(target.path().clone(), target.expect())],
                     preview: ToolDisplay::Diff(change(&target, &args.content).1),
                 })
@@ -61,7 +61,7 @@ impl TypedTool for Write {
                 stop.check()?;
                 let target = Target::reopen(workspace, &args.path, &plan)?;
                 let (bytes, diff) = change(&target, &args.content);
-                let result = describe(&args, &target, &bytes, &diff);
+                let result = describe(&args.content, &target, &bytes, &diff) + &target.note_on_links();
                 let observed = target.put(&bytes)?;
                 Ok(ToolOutput { for_model: text(result), for_user: ToolDisplay::Diff(diff), observed: vec![observed] })
             })
@@ -88,8 +88,8 @@ fn change(target: &Target, content: &str) -> (Vec<u8>, Diff) {
     (bytes, diff)
 }
 
-fn describe(args: &WriteArgs, target: &Target, bytes: &[u8], diff: &Diff) -> String {
-    let path = &args.path;
+fn describe(content: &str, target: &Target, bytes: &[u8], diff: &Diff) -> String {
+    let path = target.shown();
     let Some(old) = target.bytes() else {
         let lines = if diff.added == 1 { "1 line".to_owned() } else { format!("{} lines", diff.added) };
         return format!("created {path} ({lines})");
@@ -98,8 +98,8 @@ fn describe(args: &WriteArgs, target: &Target, bytes: &[u8], diff: &Diff) -> Str
         return format!("{path} already had this content");
     }
     let kept = match LineEnding::dominant(old) {
-        Some(LineEnding::CrLf) if args.content.contains('\n') => "; its CRLF line ends were kept",
-        Some(LineEnding::Lf) if args.content.contains("\r\n") => "; its LF line ends were kept",
+        Some(LineEnding::CrLf) if content.contains('\n') => "; its CRLF line ends were kept",
+        Some(LineEnding::Lf) if content.contains("\r\n") => "; its LF line ends were kept",
         Some(_) | None => "",
     };
     format!("wrote {path} (+{} -{}{kept})\n{}", diff.added, diff.removed, for_model(diff).trim_end_matches('\n'))

@@ -1,4 +1,5 @@
 //! What is left of commands, and ending it.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems tell of groups only"))]
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -155,11 +156,13 @@ mod imp {
     use std::io::Read as _;
     use std::path::Path;
     use std::sync::PoisonError;
+    use std::thread;
     use std::time::Duration;
 
     use cap_std::ambient_authority;
     use cap_std::fs::Dir;
     use nix::unistd::Pid;
+    use tokio::sync::oneshot;
 
     use super::super::Background;
     use super::super::environment::MARK;
@@ -197,8 +200,12 @@ mod imp {
             strangers.extend(listed.into_iter().filter(|pid| !found.iter().any(|found| found.pid.as_raw() == *pid)));
             Some(found)
         };
-        // It ends without a result only when the runtime does; then the drop guards kill what they can.
-        let Some(found) = tokio::task::spawn_blocking(look).await.unwrap_or_default() else {
+        // A thread of its own, since the runtime panics where it cannot make one, as when a user has all the processes
+        // that a limit allows. Then as much is seen as without a list.
+        let (give, found) = oneshot::channel();
+        let give = move || drop(give.send(look()));
+        let thread = thread::Builder::new().name("codey-look".to_owned()).spawn(give);
+        let Some(found) = (if thread.is_ok() { found.await.unwrap_or_default() } else { None }) else {
             return super::by_groups(&remains.groups);
         };
         remains.found = found;
@@ -224,7 +231,7 @@ mod imp {
                 if unread.is_empty() || round == EXEC_POLLS {
                     break;
                 }
-                std::thread::sleep(EXEC_POLL);
+                thread::sleep(EXEC_POLL);
             }
             marked
         }

@@ -92,7 +92,7 @@ fn exclude(root: &Path) -> io::Result<()> {
     let text = [&text, format!("{gap}{EXCLUDE_LINE}\n").as_bytes()].concat();
     let found = file.metadata()?;
     // Not appended: half a line, from a full disk or a kill, would be a pattern of its own.
-    let replacement = Replacement::prepare(&info, &text, Some(&found))?;
+    let replacement = Replacement::prepare(&info, &text, Some(&file))?;
     if same_version(&info.symlink_metadata(EXCLUDE)?, &found) {
         return replacement.replace(OsStr::new(EXCLUDE));
     }

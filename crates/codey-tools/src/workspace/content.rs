@@ -80,6 +80,12 @@ pub(crate) fn file_error(shown: &str, action: &str, error: &io::Error) -> ToolEr
         _ if error.raw_os_error() == Some(Errno::ELOOP as i32) => {
             "It is a link, or part of a circle of links; name the file itself."
         }
+        io::ErrorKind::ResourceBusy => {
+            "It is mounted by itself and cannot be replaced; change its content in place with bash."
+        }
+        _ if [Errno::EMFILE, Errno::ENFILE].contains(&Errno::from_raw(error.raw_os_error().unwrap_or_default())) => {
+            "Send fewer calls at once; if it fails again, tell the user to raise the limit on open files (ulimit -n)."
+        }
         io::ErrorKind::InvalidFilename => "The name is too long or not allowed on this disk; use a shorter one.",
         _ => "Nothing was changed; try once more, and if it fails again tell the user.",
     };
@@ -100,13 +106,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_permission_is_io_with_advice() {
-        let error = file_error("a.txt", "open", &io::Error::from_raw_os_error(13));
-        assert_eq!(error.code, ErrorCode::Io);
-        assert_eq!(
-            error.message,
-            "cannot open a.txt: permission denied. Its permissions do not allow it; look with `ls -l` in bash, and ask \
-             the user before changing them."
+    fn what_the_system_refuses_is_io_with_advice() {
+        let check = |errno: Errno, expected: &str| {
+            let error = file_error("a.txt", "open", &errno.into());
+            assert_eq!((error.code, error.message.as_str()), (ErrorCode::Io, expected));
+        };
+        check(
+            Errno::EACCES,
+            "cannot open a.txt: permission denied. Its permissions do not allow it; look with `ls -l` in bash, and ask the \
+             user before changing them.",
+        );
+        check(
+            Errno::EBUSY,
+            "cannot open a.txt: device or resource busy. It is mounted by itself and cannot be replaced; change its content \
+             in place with bash.",
+        );
+        check(
+            Errno::EMFILE,
+            "cannot open a.txt: too many open files. Send fewer calls at once; if it fails again, tell the user to raise \
+             the limit on open files (ulimit -n).",
         );
     }
 }

@@ -61,10 +61,17 @@ impl DenyRules {
         access: Access,
     ) -> Result<(), ToolError> {
         if let Some(source) = self.rule_above(path) {
-            let reason = format!("{shown} matches {source}, which no tool may read, write or show");
-            return Err(denied("deny_paths", &reason));
+            return Err(denied_by_glob(source, shown));
         }
         check_owner(path, home, shown, access)
+    }
+
+    /// Refuses a look at `path`. Folders above it were asked before.
+    pub(crate) fn check_look(&self, path: &str, home: Option<&RelPath>, shown: &str) -> Result<(), ToolError> {
+        match self.rule_for(path) {
+            Some(source) => Err(denied_by_glob(source, shown)),
+            None => check_owner(path, home, shown, Access::Read),
+        }
     }
 
     /// Whether the globs deny `path` or a folder above it.
@@ -74,7 +81,7 @@ impl DenyRules {
 
     /// Whether a walk leaves out this entry (and, if it is a folder, all below it). Folders above it were asked before.
     pub(crate) fn hides(&self, path: &str, home: Option<&RelPath>) -> bool {
-        self.rule_for(path).is_some() || check_owner(path, home, path, Access::Read).is_err()
+        self.check_look(path, home, path).is_err()
     }
 
     fn rule_above(&self, path: &str) -> Option<&str> {
@@ -123,6 +130,10 @@ fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let (start, rest) = path.split_at_checked(folder.len())?;
     let is_there = start.eq_ignore_ascii_case(folder) && (rest.is_empty() || rest.starts_with('/'));
     is_there.then(|| rest.trim_start_matches('/'))
+}
+
+fn denied_by_glob(source: &str, shown: &str) -> ToolError {
+    denied("deny_paths", &format!("{shown} matches {source}, which no tool may read, write or show"))
 }
 
 fn denied(rule: &str, reason: &str) -> ToolError {

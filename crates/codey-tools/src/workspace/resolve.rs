@@ -17,9 +17,15 @@ use nix::fcntl::OFlag;
 use super::deny::{Access, belongs_to_git};
 use super::{Workspace, file_error};
 use crate::ToolError;
+use crate::quoted::quoted;
 
 /// Links followed before a path counts as a loop; the number Linux uses.
 const MAX_LINKS: u32 = 40;
+
+/// Bytes of a path, and of a name in one, at most: what the system takes. The time a lookup needs grows with their square.
+/// Source: `PATH_MAX` and `NAME_MAX` of Linux.
+const MAX_PATH: usize = 4_096;
+const MAX_NAME: usize = 255;
 
 /// What messages call the place that an empty path stands for.
 const WORKING_DIRECTORY: &str = "the working directory";
@@ -77,8 +83,7 @@ impl Place {
     /// An existing entry that differs from the first missing component only by case or Unicode normalisation.
     pub(crate) fn lookalike(&self) -> Option<String> {
         let wanted = folded(self.first_missing().to_str()?);
-        // Other entries are no help, and a huge folder must not hold up an error text.
-        let entries = self.folder.entries().ok()?.take(10_000).flatten();
+        let entries = self.folder.entries().ok()?.map_while(Result::ok);
         entries.map(|entry| entry.file_name()).find_map(|name| {
             let name = name.to_str()?;
             (folded(name) == wanted).then(|| name.to_owned())
@@ -109,6 +114,10 @@ pub(crate) fn describe_lookalike(wanted: &OsStr, existing: &str) -> String {
 /// A name with its differences in case and Unicode normalisation undone.
 pub(super) fn folded(name: &str) -> String {
     use unicode_normalization::UnicodeNormalization;
+    // The same, and fast in a folder of many.
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
     name.nfc().flat_map(char::to_lowercase).nfc().collect()
 }
 
@@ -117,14 +126,39 @@ pub(super) fn resolve(workspace: &Workspace, path: &str, access: Access) -> Resu
     if path.contains('\0') {
         return Err(ToolError::new(ErrorCode::InvalidArguments, "the path holds a NUL character, which no path can."));
     }
+    check_length(path)?;
+    let shown = if path.is_empty() { WORKING_DIRECTORY.into() } else { quoted(path) };
     let given = Path::new(path);
     let parts = if given.is_absolute() {
-        inside_root(workspace, given).ok_or_else(|| outside(workspace, path))?
+        inside_root(workspace, given).ok_or_else(|| outside(workspace, &shown, "is"))?
     } else {
         components(Path::new(workspace.cwd().as_str())).chain(components(given)).collect()
     };
-    let shown = if path.is_empty() { WORKING_DIRECTORY } else { path };
-    Walk::judged(workspace, shown, access).run(parts)
+    let place = Walk::judged(workspace, &shown, access).run(parts)?;
+    let may_be_folder = match &place.presence {
+        Presence::Present(metadata) => metadata.is_dir(),
+        // Whoever only looks is told that nothing is there.
+        Presence::Absent { .. } => access == Access::Read,
+    };
+    if !may_be_folder && (path.ends_with('/') || path.ends_with("/.")) {
+        let text = format!(
+            "{shown} ends like the path of a folder, but there is none; nothing was done. If a file is meant, end with its name."
+        );
+        return Err(ToolError::new(ErrorCode::InvalidArguments, text));
+    }
+    Ok(place)
+}
+
+fn check_length(path: &str) -> Result<(), ToolError> {
+    let (whole, longest) = (path.len(), path.split('/').map(str::len).max().unwrap_or_default());
+    if whole <= MAX_PATH && longest <= MAX_NAME {
+        return Ok(());
+    }
+    let text = format!(
+        "the path is too long: it has {whole} bytes, of which one name has {longest}, and no path has more than {MAX_PATH}, no \
+         name more than {MAX_NAME}; nothing was done. Use a shorter one."
+    );
+    Err(ToolError::new(ErrorCode::InvalidArguments, text))
 }
 
 /// Resolves a path relative to the root.
@@ -183,6 +217,13 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Judges an entry before it is looked at: of a denied one not even its kind is told.
+    fn check_look(&self, steps: &[Step], name: &OsString) -> Result<(), ToolError> {
+        let Some(Judge { home, .. }) = &self.judge else { return Ok(()) };
+        let path = joined(steps.iter().map(|step| &step.name).chain([name]));
+        self.workspace.deny().check_look(&path, home.as_ref(), self.shown)
+    }
+
     fn run(&self, mut parts: VecDeque<OsString>) -> Result<Place, ToolError> {
         // The path as given is judged before anything is looked up, so a denied name does not even tell if it exists.
         if let Some(given) = lexical(&parts) {
@@ -193,10 +234,11 @@ impl<'a> Walk<'a> {
         while let Some(part) = parts.pop_front() {
             if part == ".." {
                 if steps.pop().is_none() {
-                    parts = self.back_in(&parts)?;
+                    parts = self.back_in(&parts, links)?;
                 }
                 continue;
             }
+            self.check_look(&steps, &part)?;
             let folder = steps.last().map_or(self.workspace.root(), |step| &step.folder);
             match self.entry(folder, &part)? {
                 Entry::Missing if parts.iter().any(|rest| rest == "..") => return Err(self.missing_folder(&part)),
@@ -213,7 +255,7 @@ impl<'a> Walk<'a> {
                     if target.is_absolute() {
                         // The kernel refuses these below a handle, also those that lead back in.
                         let inside = inside_root(self.workspace, &target);
-                        let inside = inside.ok_or_else(|| outside(self.workspace, self.shown))?;
+                        let inside = inside.ok_or_else(|| outside(self.workspace, self.shown, "leads"))?;
                         steps.clear();
                         prepend(&mut parts, inside);
                     } else {
@@ -253,11 +295,12 @@ impl<'a> Walk<'a> {
         folder.read_link_contents(name).map(Entry::Link).map_err(|error| self.failed(&error))
     }
 
-    /// Where `..` above the root and `parts` lead, if back inside.
-    fn back_in(&self, parts: &VecDeque<OsString>) -> Result<VecDeque<OsString>, ToolError> {
+    /// Where `..` above the root and `parts` lead, if back inside; `links` were followed until there.
+    fn back_in(&self, parts: &VecDeque<OsString>, links: u32) -> Result<VecDeque<OsString>, ToolError> {
         let mut path = self.workspace.root_path().join("..");
         path.extend(parts);
-        below_root(self.workspace, &lexical_absolute(&path)).ok_or_else(|| outside(self.workspace, self.shown))
+        let verb = if links == 0 { "is" } else { "leads" };
+        below_root(self.workspace, &lexical_absolute(&path)).ok_or_else(|| outside(self.workspace, self.shown, verb))
     }
 
     fn place(&self, mut steps: Vec<Step>, name: OsString, presence: Presence) -> Result<Place, ToolError> {
@@ -266,7 +309,7 @@ impl<'a> Walk<'a> {
             Presence::Absent { folders } => folders,
         };
         let parts = steps.iter().map(|step| &step.name).chain(folders).chain([&name]).filter(|part| *part != ".");
-        let path = parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+        let path = joined(parts);
         self.check(&path)?;
         if self.judge.as_ref().is_some_and(|judge| judge.access == Access::Write) {
             let mut above = steps.iter().map(|step| &step.folder).chain([self.workspace.root()]);
@@ -287,6 +330,7 @@ impl<'a> Walk<'a> {
 
     fn missing_folder(&self, part: &OsStr) -> ToolError {
         let part = part.to_string_lossy();
+        let part = quoted(&part);
         ToolError::new(
             ErrorCode::NotFound,
             format!("{} does not exist: there is no folder {part}. Look for it with glob.", self.shown),
@@ -295,9 +339,10 @@ impl<'a> Walk<'a> {
 
     fn not_a_folder(&self, part: &OsStr) -> ToolError {
         let part = part.to_string_lossy();
+        let part = quoted(&part);
         ToolError::new(
             ErrorCode::NotFound,
-            format!("{} does not exist: {part} is a file and no folder. Look for it with glob.", self.shown),
+            format!("{} does not exist: {part} is no folder. Look for it with glob.", self.shown),
         )
     }
 }
@@ -348,7 +393,7 @@ fn lexical_absolute(path: &Path) -> PathBuf {
 
 /// The path with `..` taken off by the letter; `None` if it leaves the root that way.
 fn lexical(parts: &VecDeque<OsString>) -> Option<String> {
-    let mut clean: Vec<&OsStr> = Vec::new();
+    let mut clean: Vec<&OsString> = Vec::new();
     for part in parts {
         if part == ".." {
             clean.pop()?;
@@ -356,7 +401,11 @@ fn lexical(parts: &VecDeque<OsString>) -> Option<String> {
             clean.push(part);
         }
     }
-    Some(clean.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"))
+    Some(joined(clean))
+}
+
+fn joined<'a>(parts: impl IntoIterator<Item = &'a OsString>) -> String {
+    parts.into_iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
 /// Normal components and `..`; nothing else matters once a path is known to be relative.
@@ -373,10 +422,11 @@ fn prepend(parts: &mut VecDeque<OsString>, mut front: VecDeque<OsString>) {
     *parts = front;
 }
 
-fn outside(workspace: &Workspace, shown: &str) -> ToolError {
+/// `verb` is "is", or "leads" if links do it.
+fn outside(workspace: &Workspace, shown: &str, verb: &str) -> ToolError {
     let root = workspace.root_path().display();
     ToolError::new(
         ErrorCode::OutsideRoot,
-        format!("{shown} leads outside the workspace {root}; nothing was done. Use a path inside it."),
+        format!("{shown} {verb} outside the workspace {root}; nothing was done. Use a path inside it."),
     )
 }

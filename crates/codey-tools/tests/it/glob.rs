@@ -137,7 +137,7 @@ async fn when_nothing_is_found_the_result_says_what_was_left_out() {
     check("src/*.c", &format!("[no files found]\n{LEFT_OUT}")).await;
     check("src/b.rs", "[no files found: b.rs does not exist]").await;
     check("lib/**", "[no files found: lib does not exist]").await;
-    check("src/a.rs/*", "[no files found: src/a.rs is a file and no folder]").await;
+    check("src/a.rs/*", "[no files found: src/a.rs is no folder]").await;
     check(
         "docs/*",
         "[no files found: docs does not exist, but there is \"Docs\", which differs only in upper and lower case]",
@@ -204,4 +204,32 @@ async fn a_broken_pattern_is_refused_with_the_reason() {
         "the pattern [b is broken: unclosed character class; missing ']'. Mend it; a backslash takes a character by the letter."
     );
     fixture.refused("glob", json!({"pattern": "*", "path": "nowhere"}), ErrorCode::NotFound).await;
+}
+
+#[tokio::test]
+async fn a_pattern_too_long_to_be_made_soon_is_refused_before_anything_runs() {
+    let fixture = Fixture::new(&[("a/b", "")]);
+    let pattern = "a/".repeat(200_000) + "*";
+    for (tool, name, input) in
+        [("glob", "pattern", json!({"pattern": pattern})), ("grep", "glob", json!({"pattern": "x", "glob": pattern}))]
+    {
+        let error = fixture.plan(tool, &input).await.unwrap_err();
+        let expected =
+            format!("{name} has 400001 bytes, and at most 4096 are taken; nothing was searched. Shorten it.");
+        assert_eq!((error.code, error.message), (ErrorCode::InvalidArguments, expected));
+    }
+    assert_eq!(found(&fixture, &("**/".repeat(1_365) + "b")).await, ["a/b"]);
+}
+
+#[tokio::test]
+async fn a_root_that_cannot_be_looked_at_is_not_said_to_be_gone() {
+    let fixture = Fixture::new(&[]);
+    let (root, away) = (fixture.root(), fixture.root().with_extension("away"));
+    std::fs::rename(&root, &away).unwrap();
+    std::os::unix::fs::symlink(&root, &root).unwrap();
+    let message = fixture.refused("glob", json!({"pattern": "*"}), ErrorCode::Io).await;
+    std::fs::remove_file(&root).unwrap();
+    std::fs::rename(&away, &root).unwrap();
+    let expected = format!("cannot look at {}: too many levels of symbolic links. ", root.display());
+    assert!(message.starts_with(&expected), "{message}");
 }

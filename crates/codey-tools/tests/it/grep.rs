@@ -140,6 +140,10 @@ async fn a_broken_pattern_is_refused_with_the_reason_and_the_way_to_search_it_by
         message.contains("unclosed group") && message.ends_with("to find it by the letter send foo\\("),
         "{message}"
     );
+    let message = fixture
+        .refused("grep", json!({"pattern": "(".to_owned() + &"a".repeat(300_000)}), ErrorCode::InvalidArguments)
+        .await;
+    assert!(message.len() < 1_000 && message.contains("unclosed group\nMend it"), "{message:.1000}");
     let message = fixture.refused("grep", json!({"pattern": "x", "glob": "[a"}), ErrorCode::InvalidArguments).await;
     assert!(message.contains("unclosed character class"), "{message}");
     fixture.refused("grep", json!({"pattern": "x", "path": "nowhere"}), ErrorCode::NotFound).await;

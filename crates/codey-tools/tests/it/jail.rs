@@ -116,6 +116,50 @@ async fn perm_13_a_denied_file_that_does_not_exist_is_denied_all_the_same() {
 }
 
 #[tokio::test]
+async fn perm_13_on_the_way_a_denied_path_does_not_tell_what_it_is() {
+    let fixture = Fixture::new(&[("a", "x"), ("file/.env", "KEY"), ("folder/.env/f", "KEY"), ("none/f", "")]);
+    fixture.link("target/../f", "file/id_rsa");
+    for place in ["file", "folder", "none"] {
+        fixture.link(format!("{place}/.env"), &format!("{place}-link"));
+        let ways = ["/.env/../../a", "/id_rsa/../../a", "-link/x", "-link/x/y", "-link/../../a", "-link/../f"];
+        for (tool, input) in ways.iter().flat_map(|way| calls(&format!("{place}{way}"))) {
+            let message = fixture.refused(tool, input, ErrorCode::Denied).await;
+            assert!(message.starts_with("denied by deny_paths: "), "{message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_path_longer_than_the_system_takes_is_refused_before_it_is_looked_up() {
+    let fixture = Fixture::new(&[("a/b", "")]);
+    let long = "a/../".repeat(30_000) + "a/b";
+    for path in ["n".repeat(256), format!("new/{}/f", "n".repeat(256)), long.clone(), "a/".repeat(2_048) + "a"] {
+        for (tool, input) in calls(&path) {
+            let message = fixture.refused(tool, input, ErrorCode::InvalidArguments).await;
+            assert!(message.len() < 250 && message.contains(" bytes, "), "{message:.500}");
+        }
+    }
+    assert_eq!(
+        fixture.refused("read", json!({"path": long}), ErrorCode::InvalidArguments).await,
+        "the path is too long: it has 150003 bytes, of which one name has 2, and no path has more than 4096, no name more \
+         than 255; nothing was done. Use a shorter one."
+    );
+    fixture.text("read", json!({"path": "a/../".repeat(818) + "a/b"})).await;
+    fixture.text("write", json!({"path": "n".repeat(255), "content": ""})).await;
+}
+
+#[tokio::test]
+async fn a_path_outside_is_said_to_be_there_and_a_link_to_lead_there() {
+    let fixture = Fixture::new(&[]);
+    fixture.link("/dev/zero", "zero");
+    fixture.link("../x", "up");
+    for (path, verb) in [("/dev/zero", "is"), ("../x", "is"), ("zero", "leads"), ("up", "leads")] {
+        let message = fixture.refused("read", json!({"path": path}), ErrorCode::OutsideRoot).await;
+        assert!(message.starts_with(&format!("{path} {verb} outside the workspace ")), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn git_and_codeys_own_folder_are_not_written() {
     let fixture = Fixture::new(&[
         (".git/config", "a\n"),

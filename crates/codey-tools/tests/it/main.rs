@@ -11,5 +11,6 @@ mod grep;
 mod jail;
 mod read;
 mod specs;
+#[cfg(target_os = "linux")]
 mod watchdog;
 mod write;

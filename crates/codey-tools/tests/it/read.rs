@@ -157,7 +157,7 @@ async fn a_missing_file_is_said_to_be_missing_and_a_lookalike_is_named() {
     let message = fixture.refused("read", json!({"path": "caf\u{e9}.txt"}), ErrorCode::NotFound).await;
     assert!(message.contains("which differs only in Unicode normalisation"), "{message}");
     let message = fixture.refused("read", json!({"path": "src/Main.rs/x"}), ErrorCode::NotFound).await;
-    assert!(message.contains("Main.rs is a file and no folder"), "{message}");
+    assert!(message.contains("Main.rs is no folder"), "{message}");
 }
 
 #[tokio::test]
@@ -176,4 +176,36 @@ async fn paths_start_at_cwd_and_may_be_absolute_inside_the_root() {
         assert_eq!(fixture.text("read", json!({"path": path})).await, expected, "{path}");
     }
     assert_eq!(fixture.read("../b").await[0].path.as_str(), "b");
+}
+
+#[tokio::test]
+async fn a_lookalike_is_found_among_any_number_of_files() {
+    let fixture = Fixture::new(&[("f", "")]);
+    // In which order a folder lists them is up to the disk. Links are made faster than files.
+    let twins = (0..8).map(|number| format!("Twin{number}"));
+    for name in (0..20_000).map(|number| number.to_string()).chain(twins) {
+        std::fs::hard_link(fixture.path("f"), fixture.path(&name)).unwrap();
+    }
+    for number in 0..8 {
+        let message = fixture.refused("read", json!({"path": format!("twin{number}")}), ErrorCode::NotFound).await;
+        assert!(message.contains(&format!("there is \"Twin{number}\"")), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_ends_in_a_slash_names_no_file() {
+    let fixture = Fixture::new(&[("f", "one\n")]);
+    for path in ["f/", "f//", "f/."] {
+        for (tool, input) in [("read", json!({"path": path})), ("grep", json!({"pattern": "one", "path": path}))] {
+            let message = fixture.refused(tool, input, ErrorCode::InvalidArguments).await;
+            let expected = format!(
+                "{path} ends like the path of a folder, but there is none; nothing was done. If a file is meant, end with \
+                 its name."
+            );
+            assert_eq!(message, expected);
+        }
+    }
+    fixture.refused("write", json!({"path": "new/", "content": "x"}), ErrorCode::InvalidArguments).await;
+    assert!(!fixture.path("new").exists());
+    fixture.refused("read", json!({"path": "new/"}), ErrorCode::NotFound).await;
 }

@@ -80,4 +80,16 @@ async fn bad_arguments_are_named_with_what_was_expected() {
     check("glob", json!({"pattern": ""}), "pattern is empty").await;
     check("write", json!({"path": "", "content": ""}), "path is empty").await;
     check("read", json!({"path": "a\u{0}b"}), "NUL").await;
+    let long = "x".repeat(300_000);
+    check(
+        "read",
+        json!({"path": "a", &long: 1}),
+        "xxx`, expected one of `file_path`, `path`, `offset`, `limit`. Nothing",
+    )
+    .await;
+    check("read", json!({"path": "a", "limit": &long}), "xxx\", expected a nonzero").await;
+    for (tool, input) in [("read", json!(["a.txt", null, null])), ("glob", json!("*")), ("bash", Value::Null)] {
+        let expected = format!("{tool}: the arguments are no JSON object. Nothing was done; call it again with");
+        check(tool, input, &expected).await;
+    }
 }

@@ -105,6 +105,39 @@ async fn a_name_that_could_be_taken_for_another_is_not_created() {
 }
 
 #[tokio::test]
+async fn a_hard_link_that_is_parted_is_said_to_be_one() {
+    let fixture = Fixture::new(&[("f", "one\n")]);
+    let check = async |tool: &str, input: Value, expected: &str| {
+        fixture.read("f").await;
+        let text = fixture.text(tool, input).await;
+        assert!(text.ends_with(expected), "{text}");
+    };
+    let link = |name: &str| std::fs::hard_link(fixture.path("f"), fixture.path(name)).unwrap();
+    link("a");
+    check("write", write("f", "two\n"), "+two\n[it was a hard link; its other name keeps the old content]").await;
+    link("b");
+    link("c");
+    let edit = json!({"path": "f", "old_str": "two", "new_str": "three"});
+    check("edit", edit, "+three\n[it was a hard link; its 2 other names keep the old content]").await;
+    check("write", write("f", "four\n"), "+four").await;
+    assert_eq!(["a", "b", "c", "f"].map(|name| fixture.escaped(name)), ["one\\n", "two\\n", "two\\n", "four\\n"]);
+}
+
+#[tokio::test]
+async fn a_name_that_would_take_more_than_a_line_is_shown_as_a_json_string() {
+    let fixture = Fixture::new(&[]);
+    let name = "a\n@@ b";
+    let plan = fixture.plan("write", &write(name, "one\n")).await.unwrap();
+    assert_eq!(plan.summary, r#"write "a\n@@ b""#);
+    assert_eq!(fixture.text("write", write(name, "one\n")).await, r#"created "a\n@@ b" (1 line)"#);
+    let edit = json!({"path": name, "old_str": "one", "new_str": "two"});
+    let text = fixture.text("edit", edit.clone()).await;
+    assert_eq!(text, "edited \"a\\n@@ b\"\n@@ -1 +1 @@\n-one\n+two");
+    let message = fixture.refused("edit", edit, ErrorCode::NoMatch).await;
+    assert!(message.starts_with(r#"old_str does not occur in "a\n@@ b"; nothing was changed."#), "{message}");
+}
+
+#[tokio::test]
 async fn a_deleted_file_is_written_anew() {
     let fixture = Fixture::new(&[("f", "one\n")]);
     fixture.read("f").await;

@@ -3,8 +3,13 @@
 use codey_protocol::{ErrorCode, RelPath};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::quoted::{cut, quoted};
 use crate::workspace::{Access, Place, Presence, describe_lookalike};
 use crate::{ToolError, Workspace};
+
+/// Bytes of a pattern at most, as many as of a path: making a matcher of a longer one takes seconds, in which nothing could
+/// be cancelled.
+const MAX_PATTERN: usize = 4_096;
 
 /// A pattern, with as much of it as exists taken by the letter.
 ///
@@ -73,7 +78,7 @@ impl Pattern {
             Presence::Present(metadata) if metadata.is_dir() => {
                 Self::Below { folder: place.path, globs, rest: rest.to_owned() }
             }
-            Presence::Present(_) => Self::Nothing { reason: format!(": {prefix} is a file and no folder") },
+            Presence::Present(_) => Self::Nothing { reason: format!(": {} is no folder", quoted(prefix)) },
             Presence::Absent { .. } => Self::Nothing { reason: missing(&place) },
         })
     }
@@ -82,7 +87,9 @@ impl Pattern {
     pub(super) fn hint(&self, pattern: &str) -> String {
         match self {
             Self::Nothing { reason } => reason.clone(),
-            Self::Below { .. } if !pattern.contains('/') => format!("; for all folders below use **/{pattern}"),
+            Self::Below { .. } if !pattern.contains('/') => {
+                format!("; for all folders below use **/{}", quoted(pattern))
+            }
             Self::File(_) | Self::Folder(_) | Self::Below { .. } => String::new(),
         }
     }
@@ -90,9 +97,11 @@ impl Pattern {
 
 fn missing(place: &Place) -> String {
     let name = place.first_missing();
+    let shown = name.to_string_lossy();
+    let shown = quoted(&shown);
     match place.lookalike() {
-        Some(existing) => format!(": {} does not exist, but {}", name.display(), describe_lookalike(name, &existing)),
-        None => format!(": {} does not exist", name.display()),
+        Some(existing) => format!(": {shown} does not exist, but {}", describe_lookalike(name, &existing)),
+        None => format!(": {shown} does not exist"),
     }
 }
 
@@ -101,8 +110,9 @@ fn compile(pattern: &str) -> Result<GlobSet, ToolError> {
     let glob = |pattern: &str| GlobBuilder::new(pattern).literal_separator(true).build();
     let broken = |error: globset::Error| {
         let text = format!(
-            "the pattern {pattern} is broken: {}. Mend it; a backslash takes a character by the letter.",
-            error.kind()
+            "the pattern {} is broken: {}. Mend it; a backslash takes a character by the letter.",
+            quoted(pattern),
+            cut(&error.kind().to_string())
         );
         ToolError::new(ErrorCode::InvalidArguments, text)
     };
@@ -116,6 +126,17 @@ fn compile(pattern: &str) -> Result<GlobSet, ToolError> {
         globs.add(glob(&by_letter).map_err(broken)?);
     }
     globs.build().map_err(broken)
+}
+
+/// Refuses a pattern that is too long; `name` is the argument's.
+pub(in super::super) fn check_length(name: &str, pattern: &str) -> Result<(), ToolError> {
+    let length = pattern.len();
+    if length <= MAX_PATTERN {
+        return Ok(());
+    }
+    let text =
+        format!("{name} has {length} bytes, and at most {MAX_PATTERN} are taken; nothing was searched. Shorten it.");
+    Err(ToolError::new(ErrorCode::InvalidArguments, text))
 }
 
 /// A glob for files anywhere below a folder: without `/` it is matched against the name alone.
