@@ -25,6 +25,28 @@ pub(crate) enum Command {
     List,
     /// Report on campaigns
     Report(ReportArgs),
+    /// Write tasks as Harbor folders
+    Export {
+        /// Only these tasks
+        only: Vec<String>,
+        /// Folder to write to
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
+    },
+    /// Read Harbor folders as tasks
+    Import {
+        /// Harbor's task folders
+        #[arg(required = true)]
+        folders: Vec<PathBuf>,
+    },
+    /// Print the patches of a campaign as SWE-bench predictions
+    Predictions {
+        /// A campaign's folder
+        campaign: PathBuf,
+        /// Which repeat
+        #[arg(short, default_value_t = 1, value_name = "N")]
+        number: u32,
+    },
     /// Prove without a model that the checkers tell right from wrong
     Verify {
         /// Only these tasks

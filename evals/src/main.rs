@@ -1,6 +1,7 @@
 //! `codey-evals`: runs the eval suite, compares campaigns, reports.
 
 mod args;
+mod interchange;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,9 @@ async fn run(cli: Cli) -> Result<u8> {
             Ok(0)
         }
         Command::Report(args) => report(args),
+        Command::Export { only, to } => interchange::export(&load_suite(&tasks, &only)?, &to).await,
+        Command::Import { folders } => Ok(interchange::import(&folders, &tasks)),
+        Command::Predictions { campaign, number } => interchange::write_predictions(&campaign, number),
     }
 }
 

@@ -121,15 +121,16 @@ impl Runner {
         seen.wall_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         writer.flush()?;
         let is_in_time = ended?;
-        let mut measured = Workspaces::default();
-        measured.session = keep_session(&workspace.folder, &folder.join(format!("{number}.session.jsonl")))?;
+        let session = keep_session(&workspace.folder, &folder.join(format!("{number}.session.jsonl")))?;
         // What verify.sh leaves behind is not the agent's, and what Codey keeps for itself is no part of the task.
         let own = workspace.folder.join(".codey");
         if own.exists() {
             fs::remove_dir_all(own).context(".codey cannot be removed")?;
         }
-        measured.changed = workspace.changed()?;
-        measured.collateral = collateral(task, &workspace, &measured.changed, &place.path().join("solved")).await?;
+        fs::write(folder.join(format!("{number}.patch")), crate::swebench::patch(&workspace).await?)?;
+        let changed = workspace.changed()?;
+        let collateral = collateral(task, &workspace, &changed, &place.path().join("solved")).await?;
+        let measured = Workspaces { changed, collateral, session };
         let answer = place.path().join("answer.txt");
         fs::write(&answer, &seen.answer)?;
         let verdict = match seen.excuse(is_in_time, timeout) {

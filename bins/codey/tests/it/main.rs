@@ -10,6 +10,7 @@ mod config;
 #[cfg(debug_assertions)]
 mod crash_campaign;
 mod demo;
+mod evals;
 mod events;
 mod failures;
 mod main_job;

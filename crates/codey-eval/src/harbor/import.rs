@@ -50,7 +50,7 @@ pub fn import(from: &Path, tasks: &Path) -> Result<PathBuf> {
     fs::create_dir_all(&to)?;
     let written = write(from, &to, &settings, &image, &instruction);
     if written.is_err() {
-        // Half a task would spoil the suite. What is left of it is named by the error that follows.
+        // Half a task would spoil the suite; where it cannot be removed, the suite's own check finds it.
         let _ = fs::remove_dir_all(&to);
     }
     written.map(|()| to)
@@ -134,22 +134,21 @@ fn without_canary(instruction: &str) -> &str {
 
 /// Paths in the container's working folder, as they are from inside of it.
 fn relative(text: &str, workdir: &str) -> String {
-    let of_path = |letter: char| letter.is_ascii_alphanumeric() || "_./-".contains(letter);
+    let of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    let of_path = |letter: char| of_name(letter) || "./".contains(letter);
     let (mut result, mut rest) = (String::new(), text);
-    while let Some(index) = rest.find(workdir) {
-        let (before, after) = (&rest[..index], &rest[index + workdir.len()..]);
+    while let Some((before, after)) = rest.split_once(workdir) {
         result += before;
         // The dot at the end of a sentence is not of the path.
-        let next = after.strip_prefix('/');
-        let ends = !after.starts_with(|letter| of_path(letter) && letter != '.');
-        if before.ends_with(of_path) || !(ends || next.is_some()) {
+        let goes_on = after.strip_prefix('.').unwrap_or(after).starts_with(of_name);
+        if before.ends_with(of_path) || goes_on {
             result += workdir;
             rest = after;
             continue;
         }
-        rest = next.unwrap_or(after);
-        if !rest.starts_with(|letter| of_path(letter) && letter != '.') || next.is_none() {
-            result += ".";
+        rest = after.strip_prefix('/').unwrap_or(after);
+        if rest.len() == after.len() || !rest.starts_with(of_path) {
+            result += "./";
         }
     }
     result + rest
@@ -187,4 +186,21 @@ fn in_shell(folder: &Path) -> Result<String> {
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     Ok(copy(from, to)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_names_paths_from_inside_the_working_folder() {
+        let text = "Edit /app/src/a.py in /app. Not /app2, /app.conf or /srv/app/x; `ls /app/`.";
+        let expected = "Edit src/a.py in ./. Not /app2, /app.conf or /srv/app/x; `ls ./`.";
+        assert_eq!(relative(text, "/app"), expected);
+    }
+
+    #[test]
+    fn marks_against_training_are_not_in_the_prompt() {
+        assert_eq!(without_canary("<!-- CANARY 1 -->\n# canary 2\n# Title\n"), "# Title\n");
+    }
 }

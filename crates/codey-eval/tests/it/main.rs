@@ -2,5 +2,4 @@
 #![allow(clippy::unwrap_used)]
 
 mod harbor;
-mod harbor_all;
 mod swebench;
