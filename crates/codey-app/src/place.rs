@@ -9,6 +9,8 @@ use nix::unistd::{AccessFlags, access};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) root: PathBuf,
+    /// The root by the way the caller named it, perhaps through links; people name files so.
+    pub(crate) named_root: PathBuf,
     pub(crate) cwd: PathBuf,
     /// `cwd` below `root`.
     pub(crate) relative: RelPath,
@@ -22,6 +24,7 @@ impl Location {
     /// `cwd` is missing, no folder, or one that may not be entered.
     pub(crate) fn find(cwd: &Path) -> Result<Self, StartError> {
         let shown = cwd.display();
+        let named = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned());
         let unusable = |why: &str, hint: &str| StartError::config(format!("cannot work in {shown}: {why}"), hint);
         let cwd =
             cwd.canonicalize().map_err(|error| unusable(&plain(&error), "Name an existing folder with --cwd."))?;
@@ -37,7 +40,9 @@ impl Location {
             cwd.strip_prefix(&root).unwrap_or(Path::new("")).to_str().ok_or_else(|| {
                 unusable("its path is not valid UTF-8", "Rename the folder, or work in one above it.")
             })?;
-        Ok(Self { relative: RelPath::new(below), is_git: top.is_some(), root, cwd })
+        let named_root = named.ancestors().find(|folder| folder.canonicalize().is_ok_and(|folder| folder == root));
+        let named_root = named_root.unwrap_or(&root).to_owned();
+        Ok(Self { relative: RelPath::new(below), is_git: top.is_some(), root, named_root, cwd })
     }
 
     pub(crate) fn sessions(&self) -> PathBuf {

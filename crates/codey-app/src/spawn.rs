@@ -173,7 +173,7 @@ pub(crate) fn workspace(location: &Location, found: &Found) -> Result<Workspace,
         return Err(config_error(&found.loaded.error_at(&path, message, None)));
     }
     let options = WorkspaceOptions {
-        root: location.root.clone(),
+        root: location.named_root.clone(),
         cwd: location.relative.clone(),
         deny_paths,
         hidden_env: key_variables(found),

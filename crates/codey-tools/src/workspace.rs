@@ -48,7 +48,7 @@ struct Inner {
     ledger: Mutex<Ledger>,
     hidden_env: Vec<String>,
     leftovers: Leftovers,
-    writes: tokio::sync::Mutex<()>,
+    writes: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// What is where the root was opened.
@@ -121,7 +121,7 @@ impl Workspace {
                 ledger: Mutex::default(),
                 hidden_env,
                 leftovers: Leftovers::default(),
-                writes: tokio::sync::Mutex::default(),
+                writes: Arc::default(),
             }),
         })
     }
@@ -219,9 +219,10 @@ impl Workspace {
         &self.inner.leftovers
     }
 
-    /// Puts writes in order: held from the last look at a file until it is replaced.
-    pub(crate) async fn lock_writes(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.inner.writes.lock().await
+    /// Puts writes in order: held from the last look at a file until it is replaced. It goes along to the thread that does
+    /// this, which goes on when nobody waits for it any more.
+    pub(crate) async fn lock_writes(&self) -> tokio::sync::OwnedMutexGuard<()> {
+        Arc::clone(&self.inner.writes).lock_owned().await
     }
 
     /// A path as the model names it: relative to where relative paths start, if it lies there.
@@ -277,18 +278,55 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+    use tokio::time::timeout;
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+    use crate::{ToolContext, builtin_tools};
+
+    fn open(root: &Path, cwd: &str) -> Workspace {
+        let (root, cwd) = (root.to_owned(), RelPath::new(cwd));
+        Workspace::open(WorkspaceOptions { root, cwd, deny_paths: Vec::new(), hidden_env: Vec::new() }).unwrap()
+    }
+
+    #[test]
+    fn a_write_that_nobody_waits_for_any_more_keeps_others_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = open(folder.path(), "");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            let write = builtin_tools().into_iter().find(|tool| tool.info().spec.name == "write").unwrap();
+            let input = json!({"path": "f", "content": "x"});
+            let plan = write.plan(&input, &workspace).await.unwrap();
+            // The only thread is busy until the gate opens.
+            let (gate, opened) = std::sync::mpsc::channel::<()>();
+            let busy = tokio::task::spawn_blocking(move || opened.recv().is_err());
+            let context = ToolContext {
+                workspace: &workspace,
+                cancel: CancellationToken::new(),
+                ending: CancellationToken::new(),
+                deadline: tokio::time::Instant::now() + Duration::from_secs(60),
+                output: &|_| {},
+            };
+            assert!(timeout(Duration::ZERO, write.run(input, plan, context)).await.is_err(), "it waits for the thread");
+            assert!(
+                timeout(Duration::ZERO, workspace.lock_writes()).await.is_err(),
+                "the next one is let in too early"
+            );
+            drop(gate);
+            drop(workspace.lock_writes().await);
+            assert!(folder.path().join("f").exists());
+            assert!(busy.await.unwrap());
+        });
+    }
 
     fn check_shown(cwd: &str, path: &str, expected: &str) {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(WorkspaceOptions {
-            root: folder.path().to_owned(),
-            cwd: RelPath::new(cwd),
-            deny_paths: Vec::new(),
-            hidden_env: Vec::new(),
-        })
-        .unwrap();
-        assert_eq!(workspace.shown(&RelPath::new(path)), expected);
+        assert_eq!(open(folder.path(), cwd).shown(&RelPath::new(path)), expected);
     }
 
     #[test]

@@ -62,10 +62,11 @@ impl TypedTool for Edit {
 
     async fn run(&self, args: EditArgs, plan: Plan, context: ToolContext<'_>) -> Result<ToolOutput, ToolError> {
         let stop = Stop::of(&context);
-        let _in_order = context.workspace.lock_writes().await;
+        let in_order = context.workspace.lock_writes().await;
         context
             .workspace
             .blocking(move |workspace| {
+                let _in_order = in_order;
                 stop.check()?;
                 let target = Target::reopen(workspace, &args.path, &plan)?;
                 let (edited, diff) = change(workspace, &target, &args, &stop)?;

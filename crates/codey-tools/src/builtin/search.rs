@@ -5,6 +5,7 @@
 //! dot (`**/.github/*.yml`, not `**` alone) sees hidden entries, `.git` only if it says `.git`. Links are never followed.
 //! Denied paths do not exist.
 
+use std::env;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -121,7 +122,7 @@ pub(super) fn walk(
         return Err(ToolError::new(ErrorCode::Io, format!("{} {problem}: tell the user.", root.display())));
     }
     let start = root.join(folder.as_str());
-    if start.ancestors().any(would_block) {
+    if start.ancestors().any(has_bad_rules) {
         LeftOut::count(&left_out.unreadable);
         return Ok(());
     }
@@ -130,13 +131,15 @@ pub(super) fn walk(
     let avoided = Arc::new(AtomicU64::new(0));
     let avoid = Arc::clone(&avoided);
     let mut builder = WalkBuilder::new(start);
+    // By the top of the work tree, and not by where Codey was started, are rules of the user that begin with `/`.
+    builder.current_dir(root).git_global(!has_bad_git_config());
     builder.hidden(!named.hidden).require_git(false).follow_links(false).filter_entry(move |entry| {
         let Ok(path) = entry.path().strip_prefix(filter.root_path()) else { return false };
         let is_git = entry.depth() > 0 && entry.file_name().eq_ignore_ascii_case(".git");
         let is_seen = (named.git || !is_git)
             && !is_temporary(entry.file_name())
             && !filter.deny().hides(&path.to_string_lossy(), home.as_ref());
-        let is_avoided = is_seen && entry.file_type().is_some_and(|kind| kind.is_dir()) && would_block(entry.path());
+        let is_avoided = is_seen && entry.file_type().is_some_and(|kind| kind.is_dir()) && has_bad_rules(entry.path());
         if is_avoided {
             LeftOut::count(&avoid);
         }
@@ -179,23 +182,58 @@ fn can_start(threads: usize) -> bool {
     })
 }
 
-/// Whether the walk would wait for ever for what `folder` says is ignored: whoever opens a FIFO does.
-fn would_block(folder: &Path) -> bool {
-    let kind = |path: PathBuf| stat(&path).ok().map(|found| SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT);
-    let is_special = |path| kind(path).is_some_and(|kind| kind != SFlag::S_IFREG && kind != SFlag::S_IFDIR);
-    if [".ignore", ".gitignore"].into_iter().any(|name| is_special(folder.join(name))) {
+/// Bytes of a file that says what is ignored; a walk compiles all of it anew. Those of large projects have some 10,000.
+const MAX_IGNORE_FILE: u64 = 256 * 1024;
+
+/// Whether what `folder` says is ignored cannot be read: the walk would wait for ever (whoever opens a FIFO does), or
+/// take all memory.
+fn has_bad_rules(folder: &Path) -> bool {
+    if [".ignore", ".gitignore"].into_iter().any(|name| is_bad_rule_file(&folder.join(name))) {
         return true;
     }
     let git = folder.join(".git");
-    match kind(git.clone()) {
-        Some(SFlag::S_IFDIR) => is_special(git.join("info/exclude")),
-        Some(SFlag::S_IFREG) => match GitFolder::of(folder) {
-            Ok(git) => git.is_some_and(|git| is_special(git.common.join("info/exclude"))),
-            Err(error) => error.kind() == io::ErrorKind::InvalidInput,
-        },
+    match kind_and_size(&git) {
+        Some((SFlag::S_IFDIR, _)) => is_bad_rule_file(&git.join("info/exclude")),
+        Some((SFlag::S_IFREG, size)) => {
+            size > MAX_IGNORE_FILE
+                || match GitFolder::of(folder) {
+                    Ok(git) => git.is_some_and(|git| is_bad_rule_file(&git.common.join("info/exclude"))),
+                    Err(error) => error.kind() == io::ErrorKind::InvalidInput,
+                }
+        }
         // Anything else is not opened.
         Some(_) | None => false,
     }
+}
+
+/// Whether the user's or the system's git configuration cannot be read, by which a walk looks for more that is ignored.
+fn has_bad_git_config() -> bool {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = variable("HOME");
+    let config = variable("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    let files = [
+        variable("GIT_CONFIG_GLOBAL"),
+        Some(variable("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into())),
+        home.as_ref().map(|home| home.join(".gitconfig")),
+        config.as_ref().map(|config| config.join("git/config")),
+        config.as_ref().map(|config| config.join("git/ignore")),
+    ];
+    files.iter().flatten().any(|file| is_bad_rule_file(file))
+}
+
+fn is_bad_rule_file(path: &Path) -> bool {
+    kind_and_size(path).is_some_and(|(kind, size)| match kind {
+        SFlag::S_IFREG => size > MAX_IGNORE_FILE,
+        SFlag::S_IFDIR => false,
+        // That is how git is told that there is no configuration.
+        _ => path != Path::new("/dev/null"),
+    })
+}
+
+fn kind_and_size(path: &Path) -> Option<(SFlag, u64)> {
+    let found = stat(path).ok()?;
+    let kind = SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT;
+    Some((kind, u64::try_from(found.st_size).unwrap_or(u64::MAX)))
 }
 
 /// A path as results name it: relative to where relative paths start, as a JSON string if it could be mistaken.

@@ -473,3 +473,12 @@ async fn a_file_of_one_huge_line_is_edited_and_missed_in_linear_time() {
     }
     assert_bounded(start);
 }
+
+#[tokio::test]
+async fn in_a_file_of_very_many_lines_no_similar_place_is_looked_for() {
+    let fixture = Fixture::new(&[("a", &"\n".repeat(1_100_000))]);
+    fixture.read("a").await;
+    let message =
+        fixture.refused("edit", json!({"path": "a", "old_str": "q", "new_str": "r"}), ErrorCode::NoMatch).await;
+    assert!(message.contains("too many lines to look for what is similar"), "{message}");
+}

@@ -187,6 +187,16 @@ async fn what_no_regular_file_says_is_ignored_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn rules_of_what_is_ignored_that_are_too_large_to_read_are_left_out_with_their_folder() {
+    let fixture = Fixture::new(&[("a.rs", ""), ("b/c.rs", ""), ("d/e.rs", "")]);
+    for path in ["b/.gitignore", "d/.git"] {
+        std::fs::File::create(fixture.path(path)).unwrap().set_len(1 << 40).unwrap();
+    }
+    let text = fixture.text("glob", json!({"pattern": "**/*.rs"})).await;
+    assert_eq!(text, "a.rs\n[left out: 2 unreadable]");
+}
+
+#[tokio::test]
 async fn files_that_wait_to_be_put_in_place_are_not_found() {
     let name = format!(".codey-1-{}.tmp", ulid::Ulid::generate());
     let fixture = Fixture::new(&[(name.as_str(), "needle\n"), (".codey-notes.tmp", "needle\n")]);

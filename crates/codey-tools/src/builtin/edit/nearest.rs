@@ -14,6 +14,8 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use super::super::stop::{Stop, Stopped};
 use super::matching::occurs;
 
+/// Lines of a file that is searched; each costs some 50 bytes and a microsecond.
+const MAX_LINES: usize = 1_000_000;
 /// Places told.
 const MAX_PLACES: usize = 3;
 /// Lines shown of all places together.
@@ -60,6 +62,11 @@ pub(super) fn describe(content: &[u8], old: &str, stop: &Stop) -> Result<String,
             "old_str is escaped once too often: the file has real line ends, tabs and quotes where it has backslashes. \
              Send them as they are, beginning with {line}"
         ));
+    }
+    if content.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
+        return Ok(
+            "The file has too many lines to look for what is similar: find the place with grep and copy it.".to_owned()
+        );
     }
     let lines: Vec<&[u8]> = content.strip_suffix(b"\n").unwrap_or(content).split(|byte| *byte == b'\n').collect();
     let wanted: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
