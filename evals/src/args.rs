@@ -98,7 +98,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) runs: Option<PathBuf>,
     /// Go on with this campaign: make the runs that are missing or void
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["only", "n", "agent", "via", "seed", "label", "runs"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["only", "n", "agent", "via", "seed", "label", "runs", "model", "endpoint", "max_turns", "timeout"])]
     pub(crate) resume: Option<PathBuf>,
     /// The program for --via print
     #[arg(long, value_name = "FILE")]

@@ -125,6 +125,11 @@ async fn campaign(tasks: &Path, args: RunArgs) -> Result<u8> {
                 },
                 tasks: chosen.into_iter().map(|task| task.name).collect(),
                 label: args.label.clone(),
+                model: args.model.clone(),
+                endpoint: args.endpoint.clone(),
+                base_url: args.base_url.clone(),
+                max_turns: args.max_turns,
+                timeout: args.timeout,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 commit: commit(),
             };
@@ -156,7 +161,11 @@ async fn campaign(tasks: &Path, args: RunArgs) -> Result<u8> {
 }
 
 fn records(folder: &Path) -> Result<Vec<RunRecord>> {
-    let records = Campaign::open(folder)?.records()?;
+    let campaign = Campaign::open(folder)?;
+    let records = campaign.records();
+    for damage in campaign.damaged() {
+        say(&format!("codey-evals: left out {damage}"));
+    }
     if records.is_empty() {
         bail!("{} holds no run yet", folder.display());
     }
@@ -167,7 +176,11 @@ fn records(folder: &Path) -> Result<Vec<RunRecord>> {
 fn report(args: ReportArgs) -> Result<u8> {
     let folders = if args.campaigns.is_empty() { vec![newest_campaign()?] } else { args.campaigns };
     let mut all = Vec::new();
+    let mut named = std::collections::BTreeSet::new();
     for folder in &folders {
+        if !named.insert(folder.canonicalize()?) {
+            bail!("{} is named twice", folder.display());
+        }
         all.extend(records(folder)?);
     }
     let report = Report::of(&all);
@@ -177,7 +190,11 @@ fn report(args: ReportArgs) -> Result<u8> {
     if let Some(file) = args.update {
         let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         let updated = update_metrics(&text, &args.name, &report.markdown())?;
-        std::fs::write(&file, updated).with_context(|| file.display().to_string())?;
+        // Written beside it first: a full disk must not cost the history.
+        let part = file.with_extension("part");
+        std::fs::write(&part, updated)
+            .and_then(|()| std::fs::rename(&part, &file))
+            .with_context(|| file.display().to_string())?;
         return Ok(0);
     }
     print(&match args.format {
@@ -228,7 +245,7 @@ fn progress(record: &RunRecord, done: usize, total: usize) {
 fn runner(args: &RunArgs, plan: &Plan) -> Result<Runner> {
     let mut variables: std::collections::HashMap<String, String> = std::env::vars().collect();
     let mut given = Vec::new();
-    if let Some(url) = &args.base_url {
+    if let Some(url) = args.base_url.as_ref().or(plan.base_url.as_ref()) {
         given.push(("CODEY_BASE_URL".to_owned(), url.clone()));
     }
     variables.extend(given.iter().cloned());
@@ -244,7 +261,7 @@ fn runner(args: &RunArgs, plan: &Plan) -> Result<Runner> {
             codey.display()
         );
     }
-    let model = ModelRef { model: args.model.clone(), endpoint: args.endpoint.clone() };
+    let model = ModelRef { model: plan.model.clone(), endpoint: plan.endpoint.clone() };
     Ok(Runner {
         host: Arc::new(app),
         codey,
@@ -252,8 +269,8 @@ fn runner(args: &RunArgs, plan: &Plan) -> Result<Runner> {
         via: plan.via,
         agent: plan.agent,
         model: Some(model),
-        max_turns: args.max_turns,
-        timeout: args.timeout.map(Duration::from_secs),
+        max_turns: plan.max_turns,
+        timeout: plan.timeout.map(Duration::from_secs),
     })
 }
 

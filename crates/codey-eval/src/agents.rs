@@ -55,7 +55,7 @@ async fn oracle(task: &Task, workspace: &Workspace, place: &Path) -> Result<Vec<
         Some(Change::Script(script)) => vec![vec![("bash", json!({"command": fs::read_to_string(script)?}))]],
         Some(change @ Change::Patch(_)) => {
             fs::create_dir_all(place)?;
-            let solved = Workspace { folder: place.to_owned(), before: workspace.before.clone() };
+            let solved = workspace.elsewhere(place);
             copy(&workspace.before, place)?;
             solved.apply(change).await?;
             let turns = edits(&workspace.before, place)?;

@@ -34,6 +34,21 @@ pub struct Plan {
     pub tasks: Vec<String>,
     /// What the user calls it.
     pub label: Option<String>,
+    /// The model asked for, if not the configured one.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The endpoint asked for, if not the configured one.
+    #[serde(default)]
+    pub endpoint: Option<String>,
+    /// The server asked for, if not the configured one.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// Turns, where a task allows more.
+    #[serde(default)]
+    pub max_turns: Option<u32>,
+    /// Seconds, where a task allows more.
+    #[serde(default)]
+    pub timeout: Option<u64>,
     /// Codey's version.
     pub version: String,
     /// The commit Codey was built from, where known.
@@ -78,24 +93,38 @@ impl Campaign {
         Ok(Self { folder: folder.to_owned(), plan })
     }
 
-    /// All records so far, by task and number.
-    ///
-    /// # Errors
-    /// One cannot be read.
-    pub fn records(&self) -> Result<Vec<RunRecord>> {
-        let mut records = Vec::new();
+    /// All records so far, by task and number; what is none is left out and named by [`Campaign::damaged`].
+    pub fn records(&self) -> Vec<RunRecord> {
+        self.read().0
+    }
+
+    /// Files in the place of records that are none of this campaign, a line each.
+    pub fn damaged(&self) -> Vec<String> {
+        self.read().1
+    }
+
+    fn read(&self) -> (Vec<RunRecord>, Vec<String>) {
+        let (mut records, mut damaged) = (Vec::new(), Vec::new());
         for task in &self.plan.tasks {
             for entry in fs::read_dir(self.folder.join(task)).into_iter().flatten() {
-                let path = entry?.path();
+                let Ok(path) = entry.map(|entry| entry.path()) else { continue };
                 let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-                if path.extension().is_some_and(|end| end == "json") && stem.parse::<u32>().is_ok() {
-                    let record = serde_json::from_slice(&fs::read(&path)?);
-                    records.push(record.with_context(|| path.display().to_string())?);
+                // Transcripts have another ending, sessions a longer name.
+                if path.extension().is_none_or(|end| end != "json") || stem.contains('.') {
+                    continue;
+                }
+                let record = fs::read(&path).map_err(anyhow::Error::from);
+                match record.and_then(|text| serde_json::from_slice::<RunRecord>(&text).map_err(Into::into)) {
+                    Ok(record) if record.task == *task && record.number.to_string() == stem => records.push(record),
+                    Ok(record) => {
+                        damaged.push(format!("{}: is run {} of {}", path.display(), record.number, record.task));
+                    }
+                    Err(error) => damaged.push(format!("{}: {error}", path.display())),
                 }
             }
         }
-        records.sort_by(|one: &RunRecord, other| (&one.task, one.number).cmp(&(&other.task, other.number)));
-        Ok(records)
+        records.sort_by(|one, other| (&one.task, one.number).cmp(&(&other.task, other.number)));
+        (records, damaged)
     }
 
     /// Makes the runs that are missing, in the plan's order, `jobs` at a time but one of each task.
@@ -113,7 +142,9 @@ impl Campaign {
         stop: &CancellationToken,
         done: impl Fn(&RunRecord, usize, usize),
     ) -> Result<Vec<RunRecord>> {
-        let kept = self.records()?.into_iter().filter(|record| record.solved().is_some());
+        let plan = fs::File::open(self.folder.join(PLAN))?;
+        plan.try_lock().context("another program makes the runs of this campaign")?;
+        let kept = self.records().into_iter().filter(|record| record.solved().is_some());
         let kept: BTreeSet<(String, u32)> = kept.map(|record| (record.task, record.number)).collect();
         let mut queues: Vec<(&Task, Vec<u32>)> = Vec::new();
         for task in tasks {
@@ -140,7 +171,7 @@ impl Campaign {
         while let Some(run) = runs.next().await {
             run?;
         }
-        self.records()
+        Ok(self.records())
     }
 }
 

@@ -50,7 +50,8 @@ pub async fn verify(task: &Task, workspace: &Workspace, answer: &Path, events: &
         Some(UNSOLVED) => Verdict::Unsolved { reason: reason() },
         Some(NOT_MEASURED) => Verdict::Void { reason: reason() },
         Some(code) => Verdict::Void { reason: format!("verify.sh ended with {code}: {last_line}") },
-        None => Verdict::Void { reason: format!("verify.sh did not end: {last_line}") },
+        // It runs what the agent wrote. That it can end by itself is proven with the solution.
+        None => Verdict::Unsolved { reason: format!("verify.sh did not end: {last_line}") },
     };
     Ok(match (verdict, broken) {
         (Verdict::Solved {}, Some(reason)) => Verdict::Unsolved { reason },

@@ -27,6 +27,9 @@ pub fn update_metrics(markdown: &str, name: &str, table: &str) -> Result<String,
     if end.start < begin.end {
         return Err(MarkerError { marker, found: "comes before the beginning" });
     }
+    if markdown[begin.end..end.start].lines().any(|line| line.trim().starts_with("<!-- eval:")) {
+        return Err(MarkerError { marker, found: "comes after a marker of another part" });
+    }
     Ok(format!("{}\n{}\n\n{}", &markdown[..begin.end], table.trim_end(), &markdown[end.start..]))
 }
 
@@ -61,6 +64,12 @@ mod tests {
         let expected = FILE.replace("old\n", "\n| new |\n\n");
         check(FILE, Ok(&expected));
         check(&expected, Ok(&expected));
+    }
+
+    #[test]
+    fn parts_that_overlap_are_left_alone() {
+        let text = FILE.replace("old\n", "<!-- eval:begin c -->\nby hand\n");
+        check(&text, Err("<!-- eval:end tasks --> comes after a marker of another part"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 /// Bytes kept of the end of each stream.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -79,7 +79,7 @@ impl Program {
             .kill_on_drop(true)
             .spawn()
             .with_context(|| format!("{} cannot be started", self.name.to_string_lossy()))?;
-        let group = Group(Cell::new(child.id()));
+        let group = Group::of(&child);
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let all = async {
             let (out, err, status) = tokio::join!(read(out), read(err), async {
@@ -100,13 +100,25 @@ impl Program {
 }
 
 /// The process group of a program, ended with it.
-struct Group(Cell<Option<u32>>);
+pub(crate) struct Group(Cell<Option<u32>>);
 
 impl Group {
-    fn kill(&self) {
-        if let Some(id) = self.0.take().and_then(|id| i32::try_from(id).ok()) {
+    pub(crate) fn of(child: &Child) -> Self {
+        Self(Cell::new(child.id()))
+    }
+
+    pub(crate) fn terminate(&self) {
+        Self::send(self.0.get(), Signal::SIGTERM);
+    }
+
+    pub(crate) fn kill(&self) {
+        Self::send(self.0.take(), Signal::SIGKILL);
+    }
+
+    fn send(id: Option<u32>, signal: Signal) {
+        if let Some(id) = id.and_then(|id| i32::try_from(id).ok()) {
             // There may be nobody left.
-            let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
+            let _ = killpg(Pid::from_raw(id), signal);
         }
     }
 }

@@ -19,12 +19,15 @@ use tokio::process::Command;
 
 use crate::agents::scripted;
 use crate::check::verify;
+use crate::program::Group;
 use crate::record::{Agent, RunRecord, ToolCounts, Verdict, Via};
 use crate::task::Task;
 use crate::workspace::{Tree, Workspace, difference};
 
 /// How long an agent may take to end once it was told to.
 const END_TIME: Duration = Duration::from_secs(15);
+/// How long the last lines of a program that has ended may take.
+const LAST_LINES: Duration = Duration::from_secs(2);
 /// Whether this version can fold context. A figure without a source is left out, not zero.
 const FOLDS: bool = false;
 
@@ -116,24 +119,33 @@ impl Runner {
         let timeout = self.timeout.map_or(task.spec.timeout, |most| most.min(task.spec.timeout));
         let ended = match self.via {
             Via::Lib => self.in_process(task, &workspace, place.path(), timeout, seen, &mut writer).await,
-            Via::Print => self.as_program(task, &workspace, timeout, seen, &mut writer).await,
+            Via::Print => {
+                let complaints = folder.join(format!("{number}.stderr"));
+                self.as_program(task, &workspace, &complaints, timeout, seen, &mut writer).await
+            }
         };
         seen.wall_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         writer.flush()?;
         let is_in_time = ended?;
-        let session = keep_session(&workspace.folder, &folder.join(format!("{number}.session.jsonl")))?;
+        // From here on the agent may have broken what is looked at; that is no reason to count nothing.
+        let session = keep_session(&workspace.folder, &folder.join(format!("{number}.session.jsonl"))).unwrap_or(None);
         // What verify.sh leaves behind is not the agent's, and what Codey keeps for itself is no part of the task.
         let own = workspace.folder.join(".codey");
-        if own.exists() {
-            fs::remove_dir_all(own).context(".codey cannot be removed")?;
+        let _ = fs::remove_dir_all(&own).or_else(|_| fs::remove_file(&own));
+        if let Ok(patch) = crate::swebench::patch(&workspace).await {
+            fs::write(folder.join(format!("{number}.patch")), patch)?;
         }
-        fs::write(folder.join(format!("{number}.patch")), crate::swebench::patch(&workspace).await?)?;
+        let (excuse, broken) = (seen.excuse(is_in_time, timeout), workspace.broken());
+        if let Some(reason) = &broken {
+            let verdict = excuse.unwrap_or_else(|| Verdict::Unsolved { reason: reason.clone() });
+            return Ok((verdict, Workspaces { session, ..Workspaces::default() }));
+        }
         let changed = workspace.changed()?;
         let collateral = collateral(task, &workspace, &changed, &place.path().join("solved")).await?;
         let measured = Workspaces { changed, collateral, session };
         let answer = place.path().join("answer.txt");
         fs::write(&answer, &seen.answer)?;
-        let verdict = match seen.excuse(is_in_time, timeout) {
+        let verdict = match excuse {
             Some(verdict) => verdict,
             None => verify(task, &workspace, &answer, transcript).await?,
         };
@@ -186,6 +198,7 @@ impl Runner {
         &self,
         task: &Task,
         workspace: &Workspace,
+        complaints: &Path,
         timeout: Duration,
         seen: &mut Seen,
         transcript: &mut impl std::io::Write,
@@ -205,31 +218,50 @@ impl Runner {
         }
         command.args(request.tools.map(|tools| format!("--tools={}", tools.join(","))));
         command.arg("--").arg(&task.prompt).envs(self.variables.iter().cloned());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        let stderr = File::create(complaints).with_context(|| complaints.display().to_string())?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("{} cannot be started", self.codey.display()))?;
+        let group = Group::of(&child);
         let mut lines = BufReader::new(child.stdout.take().context("stdout is a pipe")?).lines();
-        let mut is_in_time = true;
+        let (mut is_in_time, mut status) = (true, None);
         let limit = tokio::time::sleep(timeout);
         tokio::pin!(limit);
         loop {
-            let line = tokio::select! {
-                line = lines.next_line() => line?,
-                () = &mut limit, if is_in_time => {
-                    is_in_time = false;
-                    let id = child.id().and_then(|id| i32::try_from(id).ok()).context("it still runs")?;
-                    nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGTERM)?;
-                    limit.as_mut().reset(tokio::time::Instant::now() + END_TIME);
-                    continue;
+            tokio::select! {
+                biased;
+                line = lines.next_line() => {
+                    let Some(line) = line? else { break };
+                    writeln!(transcript, "{line}")?;
+                    // A newer program may say more than this one knows.
+                    if let Ok(event) = serde_json::from_str(&line) {
+                        seen.see(&event);
+                    }
                 }
-            };
-            let Some(line) = line else { break };
-            writeln!(transcript, "{line}")?;
-            // A newer program may say more than this one knows.
-            if let Ok(event) = serde_json::from_str(&line) {
-                seen.see(&event);
+                ended = child.wait(), if status.is_none() => {
+                    status = Some(ended?);
+                    limit.as_mut().reset(tokio::time::Instant::now() + LAST_LINES);
+                }
+                () = &mut limit => {
+                    // Somebody else holds stdout, or SIGTERM was not enough.
+                    if status.is_some() || !is_in_time {
+                        break;
+                    }
+                    is_in_time = false;
+                    group.terminate();
+                    limit.as_mut().reset(tokio::time::Instant::now() + END_TIME);
+                }
             }
         }
-        tokio::time::timeout(END_TIME, child.wait()).await.context("codey did not end")??;
+        group.kill();
+        let status = match status {
+            Some(status) => status,
+            None => tokio::time::timeout(END_TIME, child.wait()).await.context("codey did not end")??,
+        };
+        if is_in_time && seen.model.is_empty() && seen.outcome.is_none() {
+            let complaint = fs::read_to_string(complaints).unwrap_or_default();
+            let complaint = complaint.trim_end().lines().last().unwrap_or_default();
+            bail!("codey did not begin ({status}): {complaint}");
+        }
         Ok(is_in_time)
     }
 }
@@ -354,7 +386,7 @@ async fn collateral(task: &Task, workspace: &Workspace, changed: &[String], plac
     }
     fs::create_dir_all(place)?;
     crate::workspace::copy(&workspace.before, place)?;
-    let solved = Workspace { folder: place.to_owned(), before: workspace.before.clone() };
+    let solved = workspace.elsewhere(place);
     solved.apply(&change).await?;
     let meant = difference(&Tree::of(&workspace.before)?, &Tree::of(place)?);
     fs::remove_dir_all(place)?;

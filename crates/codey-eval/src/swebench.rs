@@ -32,7 +32,7 @@ struct Prediction<'a> {
 /// A record or a patch cannot be read.
 pub fn predictions(campaign: &Campaign, number: u32) -> Result<String> {
     let mut lines = String::new();
-    for record in campaign.records()?.iter().filter(|record| record.number == number && record.solved().is_some()) {
+    for record in campaign.records().iter().filter(|record| record.number == number && record.solved().is_some()) {
         let file = campaign.folder.join(&record.task).join(format!("{number}.patch"));
         let prediction = Prediction {
             instance_id: &record.task,
@@ -113,6 +113,11 @@ mod tests {
             via: Via::Lib,
             tasks: ["a", "b"].map(str::to_owned).into(),
             label: None,
+            model: None,
+            endpoint: None,
+            base_url: None,
+            max_turns: None,
+            timeout: None,
             version: "0.1.0".to_owned(),
             commit: None,
         };

@@ -27,6 +27,8 @@ pub struct Workspace {
     pub folder: PathBuf,
     /// The same as it was before.
     pub before: PathBuf,
+    /// What was in it.
+    start: Tree,
 }
 
 impl Workspace {
@@ -56,7 +58,22 @@ impl Workspace {
         let before = place.join("before");
         fs::create_dir(&before)?;
         copy(&folder, &before)?;
-        Ok(Self { folder, before })
+        let start = Tree::of(&before)?;
+        Ok(Self { folder, before, start })
+    }
+
+    /// Another folder in the place of the workspace, for what is compared with it.
+    pub(crate) fn elsewhere(&self, folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), before: self.before.clone(), start: self.start.clone() }
+    }
+
+    /// Why it can no longer be judged by looking at it, if so: what an agent did to it.
+    pub(crate) fn broken(&self) -> Option<String> {
+        if !self.folder.is_dir() {
+            return Some("the workspace is gone".to_owned());
+        }
+        let is_whole = Tree::of(&self.before).is_ok_and(|before| before == self.start);
+        (!is_whole).then(|| "the copy that the workspace is compared with was changed".to_owned())
     }
 
     /// Does what a variant of the task does.

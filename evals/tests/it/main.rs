@@ -78,7 +78,7 @@ impl Suite {
 
     /// Task and verdict of the newest campaign's runs: `+` solved, `-` unsolved, `?` void.
     fn verdicts(&self) -> String {
-        let records = Campaign::open(self.campaigns().last().unwrap()).unwrap().records().unwrap();
+        let records = Campaign::open(self.campaigns().last().unwrap()).unwrap().records();
         let sign = |verdict: &Verdict| match verdict {
             Verdict::Solved {} => '+',
             Verdict::Unsolved { .. } => '-',
@@ -154,7 +154,8 @@ fn eval_01_a_model_that_cannot_be_reached_is_void_and_measured_when_the_campaign
     assert!(ran.stdout.contains("1 solved of 1 measured"), "{}", ran.stdout);
     let server = ScriptedServer::start(solving());
     let folder = suite.campaigns().remove(0);
-    suite.ask(&url(&server), &["--resume", folder.to_str().unwrap()]);
+    let resumed = suite.run(&["run", "--resume", folder.to_str().unwrap(), "--base-url", &url(&server)], &[]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
     assert_eq!((suite.verdicts().as_str(), server.unplayed()), ("a+ b+ ", 0), "only the void run is made again");
 }
 
@@ -210,6 +211,65 @@ fn rules_hold_whatever_the_checker_says() {
     assert_eq!(suite.verdicts(), "a- b- c- d- ");
     for reason in ["it reached a limit", "greeting.txt had to stay", "nothing was to be changed", "it took over 1 s"] {
         assert!(ran.stderr.contains(reason), "{reason}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_an_agent_breaks_is_no_reason_to_count_nothing() {
+    let suite = Suite::new(&["a", "b", "c", "d", "e"]);
+    for (task, command) in [
+        ("a", "rm -rf \"$PWD\""),
+        ("b", "echo hello > greeting.txt; mkdir sub; git init -q sub"),
+        // The session cannot be written then, and the run fails.
+        ("c", "echo hello > greeting.txt; rm -rf .codey; echo > .codey"),
+        ("d", "echo hello > greeting.txt; echo > ../before/greeting.txt"),
+        ("e", "echo hello > greeting.txt; rm -rf .git"),
+    ] {
+        suite.put(task, "solution/solution.sh", &format!("{command}\n"));
+        fs::remove_file(suite.tasks().join(task).join("solution/solution.patch")).unwrap();
+    }
+    let ran = suite.run(&["run", "--agent", "oracle"], &[]);
+    assert_eq!(suite.verdicts(), "a- b+ c- d- e+ ", "{}", ran.stderr);
+}
+
+#[test]
+fn a_record_that_is_none_is_named_and_its_run_made_again() {
+    let suite = Suite::new(&["a"]);
+    suite.run(&["run", "--agent", "oracle", "-n", "2"], &[]);
+    let folder = suite.campaigns().remove(0);
+    let record = fs::read(folder.join("a/1.json")).unwrap();
+    fs::write(folder.join("a/2.json"), &record[..100]).unwrap();
+    fs::write(folder.join("a/9.json"), &record).unwrap();
+    let report = suite.run(&["report", folder.to_str().unwrap()], &[]);
+    assert!(report.stdout.contains("1 solved of 1 measured"), "{}", report.stdout);
+    assert!(
+        report.stderr.contains("a/2.json") && report.stderr.contains("a/9.json: is run 1 of a"),
+        "{}",
+        report.stderr
+    );
+    suite.run(&["run", "--resume", folder.to_str().unwrap()], &[]);
+    assert_eq!(suite.verdicts(), "a+ a+ ");
+    let twice = suite.run(&["report", folder.to_str().unwrap(), folder.to_str().unwrap()], &[]);
+    assert!(twice.code == 2 && twice.stderr.contains("is named twice"), "{}", twice.stderr);
+}
+
+#[test]
+fn a_program_that_does_not_begin_or_end_holds_no_campaign_up() {
+    let suite = Suite::new(&["a"]);
+    let program = suite.folder.path().join("codey");
+    for (script, verdict) in [
+        ("echo 'bad config' >&2; exit 2", "a? "),
+        // Ignores being told to end, and leaves somebody who holds stdout.
+        ("trap '' TERM; setsid sleep 600 & echo '{}'; sleep 600", "a- "),
+    ] {
+        let text = format!("#!/bin/bash\n{script}\n");
+        fs::write(&program, text).unwrap();
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let program = program.to_str().unwrap();
+        let arguments = ["run", "--via", "print", "--model", "m", "--timeout", "1", "--codey", program];
+        let ran = suite.run(&arguments, &[("CODEY_BASE_URL", "http://127.0.0.1:1/v1")]);
+        assert_eq!(suite.verdicts(), verdict, "{}", ran.stderr);
+        assert!(verdict == "a- " || ran.stderr.contains("bad config"), "{}", ran.stderr);
     }
 }
 
