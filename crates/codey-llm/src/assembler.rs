@@ -20,6 +20,9 @@ use crate::{Block, Message, Opaque, StopReason, StreamEvent};
 #[derive(Debug, Default)]
 pub struct Assembler {
     blocks: BTreeMap<usize, Open>,
+    /// The block to which something came last, and the call.
+    last: Option<usize>,
+    last_call: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -41,7 +44,7 @@ struct Open {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembled {
-    /// The message, blank text blocks left out.
+    /// The message, blank text blocks left out. A call that was cut stands last.
     pub message: Message,
     /// Whether the last call was cut at the output limit: it must never run.
     pub last_call_cut: bool,
@@ -66,10 +69,12 @@ impl Assembler {
             StreamEvent::BlockStart { index, block } => {
                 let open = Open { block: block.clone(), arguments: String::new() };
                 self.blocks.insert(*index, open);
+                self.touch(*index);
             }
             StreamEvent::BlockDelta { index, text } => {
                 if let Some(open) = self.blocks.get_mut(index) {
                     open.append(text);
+                    self.touch(*index);
                 }
             }
             StreamEvent::BlockStop { index, opaque } => {
@@ -83,8 +88,9 @@ impl Assembler {
 
     /// The message of a response that ended with its end mark.
     ///
-    /// After [`StopReason::MaxTokens`] and [`StopReason::ContextWindow`] a call that is the last block counts as cut,
-    /// even when its arguments happen to parse: half a file is valid text too.
+    /// After [`StopReason::MaxTokens`] and [`StopReason::ContextWindow`] a message that ends with a call, by its place or
+    /// by its time, has a call that counts as cut, even when its arguments happen to parse: half a file is valid text too.
+    /// Calls may arrive mixed; cut is the one to which something came last.
     ///
     /// ```
     /// use codey_llm::{Assembler, Block, StopReason, StreamEvent, tool_use};
@@ -98,10 +104,17 @@ impl Assembler {
     /// ```
     pub fn finish(self, stop: &StopReason) -> Assembled {
         let cut = matches!(stop, StopReason::MaxTokens | StopReason::ContextWindow);
-        let mut content: Vec<Block> = self.blocks.into_values().map(Open::close).filter(|b| !is_blank(b)).collect();
+        let closed = self.blocks.into_iter().map(|(index, open)| (index, open.close()));
+        let mut blocks: Vec<(usize, Block)> = closed.filter(|(_, block)| !is_blank(block)).collect();
+        let place = self.last_call.and_then(|call| blocks.iter().position(|(index, _)| *index == call));
+        let ends_in_call = self.last == self.last_call || matches!(blocks.last(), Some((_, Block::ToolUse { .. })));
+        let cut_place = place.filter(|_| cut && ends_in_call);
+        if let Some(place) = cut_place {
+            blocks[place..].rotate_left(1);
+        }
+        let mut content: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
         trim_last_text(&mut content);
-        let last_call_cut = cut && matches!(content.last(), Some(Block::ToolUse { .. }));
-        Assembled { message: Message::assistant(content), last_call_cut }
+        Assembled { message: Message::assistant(content), last_call_cut: cut_place.is_some() }
     }
 
     /// What is kept of a response that was interrupted: its text. Unfinished thinking and calls are dropped, and so
@@ -120,6 +133,13 @@ impl Assembler {
             texts.filter(|block| matches!(block, Block::Text { .. }) && !is_blank(block)).collect();
         trim_last_text(&mut content);
         Message::assistant(content)
+    }
+
+    fn touch(&mut self, index: usize) {
+        self.last = Some(index);
+        if self.blocks.get(&index).is_some_and(|open| matches!(open.block, Block::ToolUse { .. })) {
+            self.last_call = Some(index);
+        }
     }
 }
 
@@ -266,5 +286,21 @@ mod tests {
         };
         assembler.push(&StreamEvent::BlockStart { index: 0, block });
         assert!(assembler.finish(&StopReason::MaxTokens).last_call_cut);
+    }
+
+    #[test]
+    fn of_calls_that_arrive_mixed_the_one_that_came_last_is_cut() {
+        let call = |id: &str, input: Value| crate::tool_use(id, "write", input);
+        let mut assembler = Assembler::default();
+        let starts = [call("a", json!({})), call("b", json!({})), Block::text("Both.")];
+        for (index, block) in starts.into_iter().enumerate() {
+            assembler.push(&StreamEvent::BlockStart { index, block });
+        }
+        for (index, text) in [(0, r#"{"n":"#), (1, r#"{"n":1}"#), (0, "0}")] {
+            assembler.push(&StreamEvent::BlockDelta { index, text: text.into() });
+        }
+        let Assembled { message, last_call_cut } = assembler.finish(&StopReason::MaxTokens);
+        let expected = vec![call("b", json!({"n": 1})), Block::text("Both."), call("a", json!({"n": 0}))];
+        assert_eq!((message.content, last_call_cut), (expected, true));
     }
 }

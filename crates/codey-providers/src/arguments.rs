@@ -13,6 +13,37 @@ pub(crate) struct SoundEscapes {
     held: String,
 }
 
+/// Knows of JSON text that arrives in pieces whether it is whole, an object or a list that was closed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extent {
+    depth: usize,
+    in_text: bool,
+    is_escaped: bool,
+    has_closed: bool,
+}
+
+impl Extent {
+    pub(crate) fn push(&mut self, piece: &str) {
+        for byte in piece.bytes() {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = self.in_text,
+                b'"' => self.in_text = !self.in_text,
+                b'{' | b'[' if !self.in_text => self.depth += 1,
+                b'}' | b']' if !self.in_text => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.has_closed = true;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.has_closed && self.depth == 0
+    }
+}
+
 const REPLACEMENT: &str = "\\ufffd";
 
 impl SoundEscapes {
@@ -156,6 +187,18 @@ mod tests {
         ] {
             check(text, text);
         }
+    }
+
+    #[test]
+    fn an_object_is_whole_with_its_last_brace() {
+        let text = r#"{"a}\"":["{",{}],"b":"\\"}"#;
+        let whole = |piece: &str| {
+            let mut extent = Extent::default();
+            piece.split_inclusive(':').for_each(|piece| extent.push(piece));
+            extent.is_whole()
+        };
+        let ends: Vec<usize> = (0..=text.len()).filter(|end| whole(&text[..*end])).collect();
+        assert_eq!(ends, [text.len()]);
     }
 
     proptest! {

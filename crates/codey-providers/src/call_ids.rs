@@ -6,6 +6,7 @@ use std::sync::Arc;
 use codey_llm::{Block, CallId, Request};
 
 use crate::random::Random;
+use crate::wire_name::LONGEST_NAME;
 
 /// Ids that one response may ask for before the history is put into a set. Most have a few calls, and looking through
 /// the history costs less than the set does.
@@ -30,9 +31,10 @@ impl CallIds {
         Self { request: request.clone(), past: None, claimed: HashSet::new(), random }
     }
 
-    /// The id a server gave, or a made-up one when there is none or it is taken.
+    /// The id a server gave, or a made-up one when there is none, it is taken or far too long.
     pub(crate) fn claim(&mut self, given: Option<&str>) -> CallId {
-        let mut id = given.filter(|given| !given.is_empty()).map_or_else(|| self.invent(), CallId::from);
+        let given = given.filter(|given| (1..=LONGEST_NAME).contains(&given.len()));
+        let mut id = given.map_or_else(|| self.invent(), CallId::from);
         while self.is_past(&id) || !self.claimed.insert(id.clone()) {
             id = self.invent();
         }
@@ -87,6 +89,7 @@ mod tests {
         let made: Vec<CallId> = [Some("call_0"), Some("call_1"), Some(""), None].map(|given| ids.claim(given)).into();
         assert_eq!(made.iter().collect::<HashSet<_>>().len(), 4);
         assert!(made.iter().all(|id| id.as_str().len() == "call_".len() + 16), "{made:?}");
+        assert_eq!(ids.claim(Some(&"x".repeat(LONGEST_NAME + 1))).as_str().len(), "call_".len() + 16);
         // Enough of them that the past is asked in another way.
         let more: HashSet<CallId> = (0..2 * LOOKUPS).map(|_| ids.claim(Some("call_0"))).collect();
         assert!(more.len() == 2 * LOOKUPS && !more.contains(&CallId::from("call_0")), "{more:?}");

@@ -8,6 +8,7 @@ use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::decode::Origin;
+use crate::json::Json;
 
 /// Stands where an API wants text and there is none.
 pub(crate) const NOTHING: &str = "(nothing)";
@@ -24,6 +25,13 @@ pub(crate) fn echoed<'a>(opaque: &'a Opaque, origin: &Origin) -> Option<&'a RawV
     let is_issuer = opaque.provider == origin.provider && opaque.model == origin.model;
     // Text that is no JSON cannot be sent; only a damaged session file holds such.
     is_issuer.then(|| serde_json::from_str(&opaque.raw).ok()).flatten()
+}
+
+/// Whether a block of the Messages API may stand in what the assistant said. One that may not would make every later
+/// request of the session invalid.
+pub(crate) fn is_of_assistant(block: &Json<'_>) -> bool {
+    let kind = block["type"].as_str().unwrap_or_default();
+    !matches!(kind, "" | "tool_result" | "image" | "document" | "search_result")
 }
 
 /// Bytes that are written as base64, without a copy in between.

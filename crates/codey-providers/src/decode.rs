@@ -2,6 +2,7 @@
 
 use codey_llm::{StopReason, StreamEvent, Usage};
 
+use crate::endpoint::Api;
 use crate::error::ErrorObject;
 use crate::{anthropic, openai};
 
@@ -32,6 +33,8 @@ pub(crate) enum Fault {
     Reported(ErrorObject),
     /// The data is not what the API says; holds a piece of it.
     Garbage(String),
+    /// The server speaks this API, which is not the one it is asked in.
+    OtherApi(Api),
     /// The end came without an end mark.
     Cut,
 }

@@ -6,6 +6,7 @@ use codey_llm::{ProviderError, ProviderErrorKind as Kind};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::endpoint::Api;
 use crate::error::{ErrorObject, status_kind};
 use crate::place::Place;
 
@@ -146,6 +147,20 @@ pub(crate) fn garbage(place: &Place, piece: &str) -> Failure {
     let said = format!("{} sent what is not of this API: {}", place.url, place.quote(piece));
     let hint = "Check that base_url and api of the endpoint belong together.";
     with_hint(fail(place, Kind::BadRequest, said, Retry::Never), hint)
+}
+
+/// A stream of the API that was not asked for.
+pub(crate) fn other_api(place: &Place, api: Api) -> Failure {
+    let api = api.as_str();
+    let said = format!("{} answered in the API `{api}`, which this endpoint is not set to", place.url);
+    let hint = format!("Set api = \"{api}\" for endpoint `{}` (CODEY_API={api}).", place.endpoint);
+    with_hint(fail(place, Kind::BadRequest, said, Retry::Never), &hint)
+}
+
+/// A stream with more in it than any answer holds.
+pub(crate) fn endless(place: &Place, limit: usize) -> Failure {
+    let said = format!("{} sent more than {} MiB in one answer, which was given up", place.url, limit >> 20);
+    fail(place, Kind::ServerError, said, Retry::Never)
 }
 
 /// A stream with more in it than any event holds.

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use codey_llm::{ProviderError, ProviderErrorKind as Kind};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -230,9 +232,36 @@ fn shown(url: &Url) -> String {
 fn secrets(options: &EndpointOptions, url: &Url) -> Vec<String> {
     let key = options.api_key.iter().map(|key| key.expose_secret().trim().to_owned());
     // A header may be a bare key or a scheme and a key.
-    let headers = options.headers.iter().flat_map(|(_, value)| value.split_whitespace().map(str::to_owned));
-    let query = url.query_pairs().map(|(_, value)| value.into_owned());
-    key.chain(headers).chain(query).chain(url.password().map(str::to_owned)).collect()
+    let headers = options.headers.iter().flat_map(|(_, value)| value.split_whitespace()).flat_map(|part| {
+        // Of the scheme `Basic`, which a server may tell in plain text.
+        let login = STANDARD.decode(part).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+        let (user, password) = login.split_once(':').unwrap_or_default();
+        [part.to_owned(), user.to_owned(), password.to_owned(), login]
+    });
+    let query = url.query().unwrap_or_default().split('&').flat_map(|pair| {
+        let value = pair.split_once('=').map_or(pair, |(_, value)| value);
+        // Servers differ in what a plus is.
+        [value.to_owned(), percent_decoded(value), percent_decoded(&value.replace('+', " "))]
+    });
+    // The user may be a token that stands alone.
+    let (user, password) = (url.username(), url.password().unwrap_or_default());
+    let sent = format!("{}:{}", percent_decoded(user), percent_decoded(password));
+    let login = [STANDARD.encode(&sent), sent, percent_decoded(user), percent_decoded(password)];
+    let login = login.into_iter().chain([user.to_owned(), password.to_owned()]);
+    key.chain(headers).chain(query).chain(login).collect()
+}
+
+/// The text without percent signs, as servers read a part of an address.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        let code = code.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn headers(options: &EndpointOptions) -> Result<HeaderMap, String> {
@@ -493,5 +522,24 @@ mod tests {
         check(unknown, &format!("cannot find the host of https://host/v1: {unknown}"), "base_url");
         let reset = "Connection reset by peer (os error 104)";
         check(reset, "the connection to https://host/v1 broke: Connection reset by peer", "try again");
+    }
+
+    #[test]
+    fn every_form_in_which_a_server_may_tell_a_login_is_secret() {
+        let check = |base_url: &str, header: Option<&str>, forms: &[&str]| {
+            let mut options = EndpointOptions::new("test", Api::OpenAi, base_url);
+            options.headers = header.into_iter().map(|value| ("authorization".to_owned(), value.to_owned())).collect();
+            let place = Place::new("test", String::new(), secrets(&options, &Url::parse(base_url).unwrap()));
+            for form in forms {
+                assert_eq!(place.quote(&format!("no {form} here")), "no [redacted] here", "{base_url}");
+            }
+        };
+        let login = ["us%2Fername", "us/ername", "pass%40word", "pass@word", "us/ername:pass@word"];
+        check("http://us%2Fername:pass%40word@host/v1", None, &login);
+        check("http://us%2Fername:pass%40word@host/v1", None, &["dXMvZXJuYW1lOnBhc3NAd29yZA=="]);
+        check("http://token+token@host/v1", None, &["token+token", "dG9rZW4rdG9rZW46"]);
+        check("http://host/v1?key=a%2Fb+cdef", None, &["a%2Fb+cdef", "a/b+cdef", "a/b cdef"]);
+        check("http://host/v1?sesame", None, &["sesame"]);
+        check("http://host/v1", Some("Basic dXMvZXJuYW1lOnBhc3NAd29yZA=="), &["us/ername", "pass@word"]);
     }
 }

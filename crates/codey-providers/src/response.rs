@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::error::Error as StdError;
 use std::time::Duration;
 
+use bytes::Bytes;
 use codey_llm::StreamEvent;
 use futures::stream::{self, Stream, StreamExt as _};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -16,8 +17,13 @@ use crate::sse::{Body, BodyError, Events, MAX_EVENT};
 
 /// How much of an error body is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
-/// How long what is not the answer may take: token counts after the end mark, the body of an error.
+/// Most bytes of data in one response. The decoders keep what they do not emit yet, where a limit on what they emit does
+/// not see it. An event of one token takes up to 400 bytes, and large output limits are 128,000 tokens: all of it fits.
+const MAX_DATA: usize = 64 << 20;
+/// How long what is not the answer may take in all: token counts after the end mark, the body of an error.
 const TAIL_WAIT: Duration = Duration::from_secs(5);
+/// How many blanks may stand before what a body is.
+const MAX_BLANKS: usize = 1 << 10;
 /// How long the end of a body may take once everything in it was read. A connection whose body was read to the end is
 /// used again; waiting longer would hold up the answer.
 const DRAIN_WAIT: Duration = Duration::from_millis(50);
@@ -31,6 +37,10 @@ pub(crate) struct Reader {
     decoder: Decoder,
     ready: VecDeque<StreamEvent>,
     seen_event: bool,
+    /// Bytes of data so far.
+    taken: usize,
+    /// When waiting for what may follow the end mark is over.
+    tail_end: Option<Instant>,
 }
 
 enum Source {
@@ -44,7 +54,8 @@ enum Source {
 impl Reader {
     pub(crate) fn new(place: Place, head: Head, body: Body, decoder: Decoder, idle_timeout: Duration) -> Self {
         let source = Source::Unread(body);
-        Self { place, idle_timeout, head, source, decoder, ready: VecDeque::new(), seen_event: false }
+        let ready = VecDeque::new();
+        Self { place, idle_timeout, head, source, decoder, ready, seen_event: false, taken: 0, tail_end: None }
     }
 
     /// The events, and last `Done` or the failure.
@@ -73,16 +84,22 @@ impl Reader {
         }
     }
 
-    /// Decides by the head whether the body is a stream.
-    async fn judge(&mut self, body: Body) -> Result<(), Failure> {
+    /// Decides whether the body is a stream: by the head, and where that denies it by the first bytes, since some servers
+    /// give every answer the same type.
+    async fn judge(&mut self, mut body: Body) -> Result<(), Failure> {
         if self.head.status != 200 {
             let body = read_whole(body, MAX_ERROR_BODY, TAIL_WAIT).await;
             return Err(failure::refused(&self.place, &self.head, &body));
         }
         let other = ["json", "html", "xml"].iter().any(|kind| self.head.content_type.contains(kind));
         if other && !self.head.content_type.contains("event-stream") {
-            let body = read_whole(body, MAX_ERROR_BODY, TAIL_WAIT).await;
-            return Err(failure::no_stream(&self.place, &body));
+            let start = read_start(&mut body).await;
+            let is_document = matches!(start.trim_ascii().first(), Some(b'{' | b'[' | b'<'));
+            body = stream::iter([Ok(Bytes::from(start))]).chain(body).boxed();
+            if is_document {
+                let body = read_whole(body, MAX_ERROR_BODY, TAIL_WAIT).await;
+                return Err(failure::no_stream(&self.place, &body));
+            }
         }
         self.source = Source::Events(Events::new(body));
         Ok(())
@@ -93,7 +110,10 @@ impl Reader {
         let next = match self.decoder.progress() {
             Progress::Open => events.next().await,
             // The answer is complete, so whatever fails from here on is no loss.
-            Progress::Ended => timeout(TAIL_WAIT, events.next()).await.ok().flatten().filter(Result::is_ok),
+            Progress::Ended => {
+                let end = *self.tail_end.get_or_insert_with(|| Instant::now() + TAIL_WAIT);
+                timeout_at(end, events.next()).await.ok().flatten().filter(Result::is_ok)
+            }
             Progress::Final => {
                 let _ = timeout(DRAIN_WAIT, async { while let Some(Ok(_)) = events.next().await {} }).await;
                 // On a runtime of one thread the connection's own task has not seen the end yet; without this turn the
@@ -109,6 +129,10 @@ impl Reader {
         };
         self.seen_event = true;
         let data = event.data.unwrap_or_default();
+        self.taken += data.len();
+        if self.taken > MAX_DATA {
+            return Err(failure::endless(&self.place, MAX_DATA));
+        }
         match self.decoder.push(event.event.as_deref(), &data) {
             Ok(decoded) => {
                 self.ready.extend(decoded);
@@ -134,6 +158,7 @@ impl Reader {
         match fault {
             Fault::Reported(object) => failure::reported(&self.place, &object),
             Fault::Garbage(piece) => failure::garbage(&self.place, &piece),
+            Fault::OtherApi(api) => failure::other_api(&self.place, api),
             Fault::Cut => failure::cut(&self.place),
         }
     }
@@ -161,6 +186,19 @@ pub(crate) async fn read_whole(mut body: Body, limit: usize, patience: Duration)
     {
         let room = limit - bytes.len();
         bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    }
+    bytes
+}
+
+/// The first chunks of a body, up to one that is not blank. The body goes on after them.
+async fn read_start(body: &mut Body) -> Vec<u8> {
+    let deadline = Instant::now() + TAIL_WAIT;
+    let mut bytes = Vec::new();
+    while bytes.len() < MAX_BLANKS
+        && bytes.trim_ascii().is_empty()
+        && let Ok(Some(Ok(chunk))) = timeout_at(deadline, body.next()).await
+    {
+        bytes.extend_from_slice(&chunk);
     }
     bytes
 }

@@ -5,6 +5,14 @@ use std::borrow::Cow;
 /// Longest tool name an API takes.
 const MAX_NAME: usize = 64;
 
+/// Most bytes of a name or id that a server gives. Those in use have less than a hundred.
+pub(crate) const LONGEST_NAME: usize = 512;
+
+/// The beginning of a name, and all of any that is one.
+pub(crate) fn cut_name(name: &str) -> &str {
+    &name[..name.floor_char_boundary(LONGEST_NAME)]
+}
+
 /// A tool name that a request may hold.
 ///
 /// Tools have such names anyway; a model may still have called one that does not exist, and strict servers would refuse

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use codey_llm::{Assembler, Block, Message, Request, StopReason, StreamEvent, Usage};
+use codey_llm::{Assembler, Block, Message, ProviderErrorKind, Request, StopReason, StreamEvent, Usage};
 use futures::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::decode::{Decoder, Fault, Origin, Progress};
-use crate::failure::{Failure, Head, retry_after};
+use crate::failure::{Failure, Head, Retry, retry_after};
 use crate::place::Place;
 use crate::random::Random;
 use crate::response::Reader;
-use crate::sse::Events;
+use crate::sse::{Body, Events};
 use crate::{anthropic, model_info, openai};
 
 /// A recorded answer.
@@ -119,9 +119,12 @@ fn collect(events: impl IntoIterator<Item = Result<StreamEvent, Failure>>) -> Ou
 
 /// Decodes a case whose body arrives in `chunks`.
 async fn decode(case: &Case, chunks: Vec<Bytes>) -> Outcome {
+    decode_body(&case.head, &case.api, stream::iter(chunks).map(Ok).boxed()).await
+}
+
+async fn decode_body(head: &Head, api: &str, body: Body) -> Outcome {
     let place = Place::new("test", "http://host/path".to_owned(), Vec::new());
-    let body = stream::iter(chunks).map(Ok).boxed();
-    let reader = Reader::new(place, case.head.clone(), body, decoder(&case.api), Duration::from_secs(90));
+    let reader = Reader::new(place, head.clone(), body, decoder(api), Duration::from_secs(90));
     collect(reader.into_stream().collect::<Vec<_>>().await)
 }
 
@@ -190,6 +193,33 @@ async fn prov_01_the_outcome_does_not_depend_on_where_the_bytes_are_cut() {
         let bytewise = case.body.iter().map(|byte| Bytes::from(vec![*byte])).collect();
         assert_eq!(decode(&case, bytewise).await, whole, "{} byte by byte", case.name);
     }
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_given_up() {
+    // A mark of the other API, with blanks: data that is nothing to the decoder, and quickly read.
+    let event = Bytes::from(format!("data: [DONE]{}\n\n", " ".repeat(15 << 20)));
+    let body = stream::iter(std::iter::repeat_n(event, 5)).map(Ok).boxed();
+    let outcome = decode_body(&Head { status: 200, ..Head::default() }, "anthropic", body).await;
+    let Err(Failure { error, retry }) = outcome.end else { panic!("{:?}", outcome.end) };
+    assert_eq!((error.kind, retry), (ProviderErrorKind::ServerError, Retry::Never));
+    assert!(error.message.ends_with("sent more than 64 MiB in one answer, which was given up"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_follows_a_finish_reason_may_take_five_seconds_in_all() {
+    let chunk = |text: &str| Bytes::from(format!("data: {text}\n\n"));
+    let finish = chunk(r#"{"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}"#);
+    let usage = move |count: u64| chunk(&format!(r#"{{"choices":[],"usage":{{"prompt_tokens":{count}}}}}"#));
+    let tail = stream::unfold(1, move |count| async move {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        Some((Ok(usage(count)), count + 1))
+    });
+    let body = stream::iter([Ok(finish)]).chain(tail).boxed();
+    let start = tokio::time::Instant::now();
+    let outcome = decode_body(&Head { status: 200, ..Head::default() }, "openai", body).await;
+    assert_eq!(outcome.end, Ok((StopReason::EndTurn, Usage { input: 2, ..Usage::default() })));
+    assert_eq!(start.elapsed().as_secs(), 5);
 }
 
 #[tokio::test]

@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use codey_llm::{Block, CachePoint, Message, Request, Role};
+use codey_llm::{Block, CachePoint, Message, Opaque, Request, Role};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::body::{self, BodyWriter};
-use crate::content::{Base64, NOTHING, echoed, results_first};
+use crate::content::{Base64, NOTHING, echoed, is_of_assistant, results_first};
 use crate::decode::Origin;
+use crate::json::Json;
 use crate::wire_name::{call_id, tool_name};
 
 /// Most cache marks in a request. Source: platform.claude.com, "Prompt caching".
@@ -200,8 +201,8 @@ impl<'a> Part<'a> {
     fn of(block: &'a Block, origin: &Origin) -> Option<Self> {
         match block {
             Block::Text { text } => (!text.trim().is_empty()).then(|| Self::text(text)),
-            Block::Thinking { opaque, .. } => echoed(opaque.as_ref()?, origin).map(Self::Echoed),
-            Block::Foreign { opaque } => echoed(opaque, origin).map(Self::Echoed),
+            Block::Thinking { opaque, .. } => Self::echo(opaque.as_ref()?, origin),
+            Block::Foreign { opaque } => Self::echo(opaque, origin),
             Block::ToolUse { id, name, input, .. } => Some(Self::Known(Known::ToolUse {
                 id: call_id(id.as_str()),
                 name: tool_name(name),
@@ -219,6 +220,12 @@ impl<'a> Part<'a> {
                 cache_control: None,
             })),
         }
+    }
+
+    fn echo(opaque: &'a Opaque, origin: &Origin) -> Option<Self> {
+        let raw = echoed(opaque, origin)?;
+        // Sessions of older versions hold blocks that are not of this kind.
+        Json::parse(raw.get()).is_some_and(|block| is_of_assistant(&block)).then_some(Self::Echoed(raw))
     }
 
     /// Asks for a cache up to here; whether that is possible at this block.

@@ -10,10 +10,13 @@ use serde_json::{Map, Value};
 
 use crate::arguments::{SoundEscapes, sound};
 use crate::call_ids::CallIds;
+use crate::content::is_of_assistant;
 use crate::decode::{Fault, Origin, Progress, done};
+use crate::endpoint::Api;
 use crate::error::ErrorObject;
 use crate::json::Json;
 use crate::random::Random;
+use crate::wire_name::cut_name;
 
 /// Decodes one response.
 #[derive(Clone, Debug)]
@@ -42,7 +45,11 @@ struct Open {
 enum Kind {
     Text,
     Thinking,
-    Call(SoundEscapes),
+    /// Holds the input that came with the start. It counts if no other follows.
+    Call {
+        escapes: SoundEscapes,
+        whole: String,
+    },
     /// Holds the JSON text of the block and the argument text that followed it.
     Foreign {
         raw: String,
@@ -81,11 +88,12 @@ impl Decoder {
             return Err(Fault::Reported(error));
         }
         match event["type"].as_str().or(name) {
+            _ if event["type"].is_null() && event["choices"].as_array().is_some() => Err(Fault::OtherApi(Api::OpenAi)),
             Some("message_start") => {
                 self.count(&event["message"]["usage"]);
                 Ok(Vec::new())
             }
-            Some("content_block_start") => Ok(vec![self.start(&event, &data)]),
+            Some("content_block_start") => Ok(self.start(&event, &data)),
             Some("content_block_delta") => Ok(self.delta(&event)),
             Some("content_block_stop") => {
                 let index = self.slots.get(&slot(&event)).copied();
@@ -132,32 +140,44 @@ impl Decoder {
         set(&mut self.usage.reasoning, "/output_tokens_details/thinking_tokens");
     }
 
-    fn start(&mut self, event: &Json<'_>, data: &str) -> StreamEvent {
-        let sent = event["content_block"].to_value();
-        let wire = sent.as_object().cloned().unwrap_or_default();
-        let text = |key: &str| wire.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (kind, block) = match wire.get("type").and_then(Value::as_str) {
-            Some("text") => (Kind::Text, Block::text(text("text"))),
-            Some("thinking") => (Kind::Thinking, Block::Thinking { text: text("thinking"), opaque: None }),
-            Some("tool_use") => {
+    fn start(&mut self, event: &Json<'_>, data: &str) -> Vec<StreamEvent> {
+        let sent = &event["content_block"];
+        let text = |key: &str| sent[key].as_str().unwrap_or_default();
+        let (kind, block) = match text("type") {
+            "text" => (Kind::Text, Block::text(text("text"))),
+            "thinking" => (Kind::Thinking, Block::Thinking { text: text("thinking").to_owned(), opaque: None }),
+            "tool_use" => {
                 self.has_calls = true;
-                let id = self.ids.claim(wire.get("id").and_then(Value::as_str));
-                let input = wire.get("input").filter(|input| input.is_object()).cloned();
-                let input = input.unwrap_or_else(|| Value::Object(Map::new()));
-                let block = Block::ToolUse { id, name: text("name"), input, invalid: None, opaque: None };
-                (Kind::Call(SoundEscapes::default()), block)
+                let id = self.ids.claim(sent["id"].as_str());
+                let name = cut_name(text("name")).to_owned();
+                let input = Value::Object(Map::new());
+                // As text like any other: it is counted then, and takes no more memory than it has bytes.
+                let whole =
+                    if sent["input"].is_object() { sent["input"].to_value().to_string() } else { String::new() };
+                let block = Block::ToolUse { id, name, input, invalid: None, opaque: None };
+                (Kind::Call { escapes: SoundEscapes::default(), whole }, block)
             }
-            Some(_) | None => {
-                let raw = raw_block(data).unwrap_or_else(|| sent.to_string());
+            _ if is_of_assistant(sent) => {
+                let raw = raw_block(data).unwrap_or_else(|| sent.to_value().to_string());
                 let opaque = self.opaque(raw.clone());
                 (Kind::Foreign { raw, input: String::new(), is_changed: false }, Block::Foreign { opaque })
             }
+            other => {
+                tracing::warn!(provider = self.origin.provider, kind = cut_name(other), "a block that no answer holds");
+                // What follows is not for the block that had this index before.
+                self.slots.remove(&slot(event));
+                return Vec::new();
+            }
+        };
+        let wire = match kind {
+            Kind::Thinking | Kind::Foreign { .. } => serde_json::from_value(sent.to_value()).unwrap_or_default(),
+            Kind::Text | Kind::Call { .. } => Map::new(),
         };
         let index = self.next_index;
         self.next_index += 1;
         self.slots.insert(slot(event), index);
         self.open.insert(index, Open { wire, kind });
-        StreamEvent::BlockStart { index, block }
+        vec![StreamEvent::BlockStart { index, block }]
     }
 
     fn delta(&mut self, event: &Json<'_>) -> Vec<StreamEvent> {
@@ -176,7 +196,12 @@ impl Decoder {
                 append(&mut open.wire, "signature", piece("signature"));
                 return Vec::new();
             }
-            (Some("input_json_delta"), Kind::Call(escapes)) => escapes.push(piece("partial_json")),
+            (Some("input_json_delta"), Kind::Call { escapes, whole }) => {
+                if !piece("partial_json").trim().is_empty() {
+                    whole.clear();
+                }
+                escapes.push(piece("partial_json"))
+            }
             (Some("input_json_delta"), Kind::Foreign { input, .. }) => {
                 input.push_str(piece("partial_json"));
                 return Vec::new();
@@ -196,8 +221,8 @@ impl Decoder {
         let mut events = Vec::new();
         let opaque = match kind {
             Kind::Text => None,
-            Kind::Call(mut escapes) => {
-                let text = escapes.finish();
+            Kind::Call { mut escapes, whole } => {
+                let text = escapes.finish() + &whole;
                 if !text.is_empty() {
                     events.push(StreamEvent::BlockDelta { index, text });
                 }
@@ -261,9 +286,9 @@ fn stop_reason(reason: &str, delta: &Json<'_>) -> StopReason {
         "pause_turn" => StopReason::Pause,
         "refusal" => {
             let category = delta.pointer("/stop_details/category").as_str();
-            StopReason::Refusal { category: category.map(str::to_owned) }
+            StopReason::Refusal { category: category.map(|category| cut_name(category).to_owned()) }
         }
         "model_context_window_exceeded" => StopReason::ContextWindow,
-        other => StopReason::Other(other.to_owned()),
+        other => StopReason::Other(cut_name(other).to_owned()),
     }
 }

@@ -1,16 +1,22 @@
 //! Responses of Chat Completions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use codey_llm::{Block, CallId, Opaque, Request, StopReason, StreamEvent, Usage};
+use codey_llm::{Block, Opaque, Request, StopReason, StreamEvent, Usage};
 use serde_json::{Map, Value};
 
-use crate::arguments::{SoundEscapes, sound};
+use crate::arguments::{Extent, SoundEscapes, sound};
 use crate::call_ids::CallIds;
 use crate::decode::{Fault, Origin, Progress, done};
+use crate::endpoint::Api;
 use crate::error::ErrorObject;
 use crate::json::Json;
 use crate::random::Random;
+use crate::wire_name::{LONGEST_NAME, cut_name};
+
+/// Most calls of one response. Three bytes of an event are enough for one, which takes a hundred times that in memory.
+const MOST_CALLS: usize = 1 << 15;
 
 /// Decodes one response.
 #[derive(Clone, Debug)]
@@ -23,6 +29,11 @@ pub(crate) struct Decoder {
     /// The open block of text or thinking. Calls do not close it: servers mix the two.
     prose: Option<(Prose, usize)>,
     calls: Vec<Call>,
+    /// Where in `calls` the newest one of each key is, and of each id.
+    by_key: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+    /// Where the call is to which something came last.
+    last_call: usize,
     usage: Usage,
     finish: Option<String>,
     has_refused: bool,
@@ -44,12 +55,14 @@ struct Call {
     id: Option<String>,
     name: Option<String>,
     index: usize,
-    /// Set once the block has begun.
-    claimed: Option<CallId>,
+    /// Whether its block has begun.
+    has_begun: bool,
     escapes: SoundEscapes,
+    extent: Extent,
     /// Argument text that arrived before the block could begin.
     waiting: String,
-    extra: Option<Value>,
+    /// What the server wants back with the call, as JSON text.
+    extra: Option<String>,
 }
 
 impl Decoder {
@@ -61,6 +74,9 @@ impl Decoder {
             choice: None,
             prose: None,
             calls: Vec::new(),
+            by_key: HashMap::new(),
+            by_id: HashMap::new(),
+            last_call: 0,
             usage: Usage::default(),
             finish: None,
             has_refused: false,
@@ -89,6 +105,9 @@ impl Decoder {
         }
         let choice = self.choice_in(&chunk["choices"]);
         if chunk["choices"].as_array().is_none() && chunk["usage"].is_null() {
+            if chunk["type"].as_str() == Some("message_start") {
+                return Err(Fault::OtherApi(Api::Anthropic));
+            }
             return Err(Fault::Garbage(data.to_string()));
         }
         self.has_chunk |= choice.is_object();
@@ -100,6 +119,9 @@ impl Decoder {
         self.prose_of(delta, &mut events);
         for (position, call) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
             self.call(call, position as u64, &mut events);
+            if self.calls.len() > MOST_CALLS {
+                return Err(Fault::Garbage(format!("more than {MOST_CALLS} calls in one answer")));
+            }
         }
         match choice["finish_reason"].as_str() {
             Some(reason @ ("error" | "network_error" | "insufficient_system_resource")) => {
@@ -120,15 +142,20 @@ impl Decoder {
         }
         let mut events = Vec::new();
         self.close_prose(&mut events);
-        let calls = std::mem::take(&mut self.calls);
+        let mut calls = std::mem::take(&mut self.calls);
         let has_calls = !calls.is_empty();
+        // Of an answer that was cut, the call of the last event is the one that was cut.
+        if has_calls {
+            let last = calls.remove(self.last_call);
+            calls.push(last);
+        }
         for mut call in calls {
-            if call.claimed.is_none() {
-                self.begin(&mut call, &mut events);
+            if !call.has_begun {
+                call.begin(&mut self.ids, &mut events);
             }
             let rest = call.escapes.finish();
             push_delta(call.index, rest, &mut events);
-            let opaque = call.extra.map(|extra| self.opaque(&extra));
+            let opaque = call.extra.map(|extra| self.opaque(extra));
             events.push(StreamEvent::BlockStop { index: call.index, opaque });
         }
         let reason = self.finish.take().unwrap_or_default();
@@ -157,10 +184,11 @@ impl Decoder {
         let completion = at("/completion_tokens").unwrap_or(0);
         let reasoning = at("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
         // One server counts reasoning beside the completion; its total tells.
-        let is_beside = reasoning > 0 && at("/total_tokens") == Some(prompt + completion + reasoning);
+        let beside = completion.saturating_add(reasoning);
+        let is_beside = reasoning > 0 && at("/total_tokens") == Some(prompt.saturating_add(beside));
         self.usage = Usage {
             input: prompt - cache_read - cache_write,
-            output: if is_beside { completion + reasoning } else { completion },
+            output: if is_beside { beside } else { completion },
             cache_read,
             cache_write,
             reasoning,
@@ -235,17 +263,20 @@ impl Decoder {
     }
 
     fn call(&mut self, wire: &Json<'_>, position: u64, events: &mut Vec<StreamEvent>) {
-        let id = non_empty(&wire["id"]);
-        let place = self.place_of(&wire["index"], id, position);
-        let mut call = self.calls.remove(place);
-        if call.id.is_none() {
-            call.id = id.map(str::to_owned);
+        let id = non_empty(&wire["id"]).filter(|id| id.len() <= LONGEST_NAME);
+        let name = non_empty(&wire["function"]["name"]);
+        let place = self.place_of(&wire["index"], id, name, position);
+        self.last_call = place;
+        let call = &mut self.calls[place];
+        if let (None, Some(id)) = (&call.id, id) {
+            call.id = Some(id.to_owned());
+            self.by_id.insert(id.to_owned(), place);
         }
         if call.name.is_none() {
-            call.name = non_empty(&wire["function"]["name"]).map(str::to_owned);
+            call.name = name.map(|name| cut_name(name).to_owned());
         }
         if wire["extra_content"].is_object() {
-            call.extra = Some(wire["extra_content"].to_value());
+            call.extra = Some(wire["extra_content"].to_value().to_string());
         }
         let arguments = match &wire["function"]["arguments"] {
             Json::String(text) => call.escapes.push(text),
@@ -254,60 +285,48 @@ impl Decoder {
                 whole.to_value().to_string()
             }
         };
-        if call.claimed.is_none() && call.id.is_some() && call.name.is_some() {
-            self.begin(&mut call, events);
+        call.extent.push(&arguments);
+        if !call.has_begun && call.id.is_some() && call.name.is_some() {
+            call.begin(&mut self.ids, events);
         }
-        match call.claimed {
-            Some(_) => push_delta(call.index, arguments, events),
-            None => call.waiting.push_str(&arguments),
+        if call.has_begun {
+            push_delta(call.index, arguments, events);
+        } else {
+            call.waiting.push_str(&arguments);
         }
-        self.calls.insert(place, call);
     }
 
     /// Where the call is that a delta belongs to; a new one if need be.
-    fn place_of(&mut self, index: &Json<'_>, id: Option<&str>, position: u64) -> usize {
+    fn place_of(&mut self, index: &Json<'_>, id: Option<&str>, name: Option<&str>, position: u64) -> usize {
         let index = match index {
             Json::Number(number) => number.as_u64(),
             Json::String(text) => text.parse().ok(),
             Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
         };
         let key = index.unwrap_or(position);
+        let newest = self.by_key.get(&key).copied();
+        let named = id.and_then(|id| self.by_id.get(id)).copied();
         let found = match (index, id) {
-            (None, Some(id)) => self.calls.iter().rposition(|call| call.id.as_deref() == Some(id)),
+            (None, Some(_)) => named,
+            // With neither, a name after whole arguments is that of the next call.
+            (None, None) => newest.filter(|place| name.is_none() || !self.calls[*place].extent.is_whole()),
+            (Some(_), None) => newest,
             // The same index with another id is another call.
-            (_, id) => self
-                .calls
-                .iter()
-                .rposition(|call| call.key == key && (id.is_none() || call.id.is_none() || call.id.as_deref() == id)),
+            (Some(_), Some(id)) => newest
+                .filter(|place| self.calls[*place].id.as_ref().is_none_or(|known| known == id))
+                .or(named.filter(|place| self.calls[*place].key == key)),
         };
         found.unwrap_or_else(|| {
+            let place = self.calls.len();
             let index = self.take_index();
-            self.calls.push(Call {
-                key,
-                id: None,
-                name: None,
-                index,
-                claimed: None,
-                escapes: SoundEscapes::default(),
-                waiting: String::new(),
-                extra: None,
-            });
-            self.calls.len() - 1
+            self.calls.push(Call::new(key, index));
+            self.by_key.insert(key, place);
+            place
         })
     }
 
-    fn begin(&mut self, call: &mut Call, events: &mut Vec<StreamEvent>) {
-        let id = self.ids.claim(call.id.as_deref());
-        call.claimed = Some(id.clone());
-        let name = call.name.clone().unwrap_or_default();
-        let block = Block::ToolUse { id, name, input: Value::Object(Map::new()), invalid: None, opaque: None };
-        events.push(StreamEvent::BlockStart { index: call.index, block });
-        push_delta(call.index, std::mem::take(&mut call.waiting), events);
-    }
-
-    fn opaque(&self, extra: &Value) -> Opaque {
-        let raw = extra.to_string().into();
-        Opaque { provider: self.origin.provider.clone(), model: self.origin.model.clone(), raw }
+    fn opaque(&self, raw: String) -> Opaque {
+        Opaque { provider: self.origin.provider.clone(), model: self.origin.model.clone(), raw: raw.into() }
     }
 
     fn stop_reason(&self, reason: &str, has_calls: bool) -> StopReason {
@@ -319,8 +338,34 @@ impl Decoder {
             // Servers say `stop` after calls, or nothing.
             "stop" | "" | "tool_calls" | "function_call" if has_calls => StopReason::ToolUse,
             "stop" | "" | "tool_calls" | "function_call" => StopReason::EndTurn,
-            other => StopReason::Other(other.to_owned()),
+            other => StopReason::Other(cut_name(other).to_owned()),
         }
+    }
+}
+
+impl Call {
+    fn new(key: u64, index: usize) -> Self {
+        Self {
+            key,
+            id: None,
+            name: None,
+            index,
+            has_begun: false,
+            escapes: SoundEscapes::default(),
+            extent: Extent::default(),
+            waiting: String::new(),
+            extra: None,
+        }
+    }
+
+    /// Begins the block, with what came before.
+    fn begin(&mut self, ids: &mut CallIds, events: &mut Vec<StreamEvent>) {
+        self.has_begun = true;
+        let id = ids.claim(self.id.as_deref());
+        let name = self.name.clone().unwrap_or_default();
+        let block = Block::ToolUse { id, name, input: Value::Object(Map::new()), invalid: None, opaque: None };
+        events.push(StreamEvent::BlockStart { index: self.index, block });
+        push_delta(self.index, std::mem::take(&mut self.waiting), events);
     }
 }
 

@@ -131,3 +131,14 @@ async fn a_call_of_a_tool_with_an_impossible_name_does_not_spoil_the_history() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_id_is_replaced_and_a_name_is_cut_if_no_server_can_mean_it() {
+    for api in APIS {
+        let long = "x".repeat(10_000);
+        let (message, _) = play(api, vec![tool_use(&long, &long, json!({}))], StopReason::ToolUse).await;
+        let [Block::ToolUse { id, name, .. }] = message.content.as_slice() else { panic!("{message:?}") };
+        assert!(id.as_str().starts_with("call_") && *name == long[..512], "{api:?} {id} {name}");
+        answer_back(api, &message).await;
+    }
+}

@@ -1,6 +1,6 @@
 //! How servers bend their API, where no recording shows it.
 
-use codey_llm::{Block, StopReason, Usage, tool_use};
+use codey_llm::{Block, StopReason, StreamEvent, Usage, tool_use};
 use codey_providers::Api;
 use codey_testkit::{Reply, ScriptedServer};
 use serde_json::{Value, json};
@@ -140,6 +140,10 @@ async fn odd_counts_do_not_break_the_sums() {
         "completion_tokens_details": {"reasoning_tokens": 7}});
     let (_, _, usage) = openai(&[json!({"content": "x"})], "stop", usage).await;
     assert_eq!(usage, Usage { input: 10, output: 7, cache_read: 0, cache_write: 0, reasoning: 7 });
+    let usage = json!({"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX, "total_tokens": u64::MAX,
+        "completion_tokens_details": {"reasoning_tokens": u64::MAX}});
+    let (_, _, usage) = openai(&[json!({"content": "x"})], "stop", usage).await;
+    assert_eq!((usage.output, usage.total()), (u64::MAX, u64::MAX));
 }
 
 #[tokio::test]
@@ -208,4 +212,90 @@ async fn blocks_whose_indexes_are_no_numbers_are_told_apart() {
         [start("a"), start("b"), delta("a", "1"), delta("b", "2"), delta("a", "3"), json!({"type": "message_stop"})];
     let (message, ..) = answer(Api::Anthropic, &events).await.end.unwrap();
     assert_eq!(message.content, [Block::text("13"), Block::text("2")]);
+}
+
+#[tokio::test]
+async fn a_block_that_no_answer_may_hold_is_left_out() {
+    let blocks = [
+        Value::Null,
+        json!(5),
+        json!("text"),
+        json!([]),
+        json!({}),
+        json!({"type": 5}),
+        json!({"type": ""}),
+        json!({"type": "tool_result", "tool_use_id": "c1", "content": "x"}),
+        json!({"type": "image", "source": {}}),
+        json!({"type": "document", "source": {}}),
+    ];
+    let delta = json!({"type": "text_delta", "text": "lost"});
+    for block in blocks {
+        let text = json!({"type": "text", "text": "kept"});
+        let (content, _) = anthropic(&[(block.clone(), vec![delta.clone()]), (text, Vec::new())], Value::Null).await;
+        assert_eq!(content, [Block::text("kept")], "{block}");
+    }
+}
+
+#[tokio::test]
+async fn an_input_that_comes_with_its_call_is_text_like_any_other() {
+    let start = json!({"type": "content_block_start", "index": 0,
+        "content_block": {"type": "tool_use", "id": "c1", "name": "read", "input": {"n": 1}}});
+    let delta = json!({"type": "content_block_delta", "index": 0,
+        "delta": {"type": "input_json_delta", "partial_json": "{\"n\":2}"}});
+    let stop = [json!({"type": "content_block_stop", "index": 0}), json!({"type": "message_stop"})];
+    let whole = answer(Api::Anthropic, &[std::slice::from_ref(&start), &stop].concat()).await;
+    let events = [
+        StreamEvent::BlockStart { index: 0, block: tool_use("c1", "read", json!({})) },
+        StreamEvent::BlockDelta { index: 0, text: "{\"n\":1}".into() },
+        StreamEvent::BlockStop { index: 0, opaque: None },
+    ];
+    assert_eq!(whole.events, events);
+    // What follows is the newer one.
+    let followed = answer(Api::Anthropic, &[[start, delta].as_slice(), &stop].concat()).await;
+    assert_eq!(followed.message().content, [tool_use("c1", "read", json!({"n": 2}))]);
+}
+
+#[tokio::test]
+async fn whole_calls_with_neither_index_nor_id_are_told_apart() {
+    let whole =
+        |name: &str, arguments: &str| json!({"tool_calls": [{"function": {"name": name, "arguments": arguments}}]});
+    let deltas = [
+        whole("read", r#"{"path":"}""#),
+        // A name that is said again while its arguments go on is no new call.
+        whole("read", r#"}"#),
+        whole("read", r#"{"path":"b"}"#),
+    ];
+    let (content, _, _) = openai(&deltas, "tool_calls", Value::Null).await;
+    let inputs: Vec<Value> = content
+        .into_iter()
+        .map(|block| match block {
+            Block::ToolUse { input, invalid: None, .. } => input,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(inputs, [json!({"path": "}"}), json!({"path": "b"})]);
+}
+
+#[tokio::test]
+async fn calls_without_number_are_given_up() {
+    let calls = json!({"choices": [{"index": 0, "delta": {"tool_calls": vec![json!({}); 40_000]}}]});
+    let error = answer(Api::OpenAi, &[calls]).await.end.unwrap_err();
+    assert!(error.message.ends_with("more than 32768 calls in one answer"), "{error}");
+}
+
+#[tokio::test]
+async fn of_calls_that_arrive_mixed_the_one_that_came_last_is_cut() {
+    let chunk =
+        |delta: Value, finish: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
+    for id in [json!("a"), Value::Null] {
+        let chunks = [
+            chunk(part(0, id.clone(), json!("write"), json!("{\"n\":")), Value::Null),
+            chunk(part(1, id.as_str().map_or(Value::Null, |_| json!("b")), json!("read"), json!("{}")), Value::Null),
+            chunk(part(0, Value::Null, Value::Null, json!("1}")), Value::Null),
+            chunk(json!({}), json!("length")),
+        ];
+        let (message, _, _, last_call_cut) = answer(Api::OpenAi, &chunks).await.end.unwrap();
+        let Some(Block::ToolUse { name, .. }) = message.content.last() else { panic!("{message:?}") };
+        assert_eq!((name.as_str(), last_call_cut), ("write", true), "{id}");
+    }
 }

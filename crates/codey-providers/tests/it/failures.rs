@@ -60,6 +60,28 @@ async fn a_200_that_is_no_stream_is_tried_once_and_says_what_it_is() {
 }
 
 #[tokio::test]
+async fn a_stream_is_read_although_its_type_denies_it() {
+    for api in APIS {
+        let text = sse(api, vec![Block::text("hi")], StopReason::EndTurn);
+        let reply = Reply::status(200).header("content-type", "application/json").body("\n").body(text);
+        let server = ScriptedServer::start(vec![reply]);
+        assert_eq!(ask(endpoint(api, &server), hello()).await.message().text(), "hi", "{api:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_the_other_api_is_named() {
+    for (asked, spoken) in [(Api::OpenAi, Api::Anthropic), (Api::Anthropic, Api::OpenAi)] {
+        let server = ScriptedServer::start(vec![Reply::sse(sse(spoken, vec![Block::text("hi")], StopReason::EndTurn))]);
+        let answer = ask(endpoint(asked, &server), hello()).await;
+        let name = spoken.as_str();
+        assert!(answer.error().message.contains(&format!("answered in the API `{name}`")), "{}", answer.error());
+        assert!(answer.error().hint.contains(&format!("api = \"{name}\"")), "{}", answer.error().hint);
+        assert_eq!((answer.error().kind, answer.retries()), (Kind::BadRequest, 0));
+    }
+}
+
+#[tokio::test]
 async fn a_redirect_is_not_followed() {
     let redirect = Reply::status(301).header("location", "https://elsewhere/");
     check_once(redirect, Kind::Config, "answered 301", "https://elsewhere/").await;

@@ -214,6 +214,22 @@ async fn thinking_goes_back_byte_for_byte_and_only_to_its_model() {
 }
 
 #[tokio::test]
+async fn ballast_that_no_answer_may_hold_is_not_sent() {
+    let server =
+        ScriptedServer::start(vec![Reply::sse(sse(Api::Anthropic, vec![Block::text("ok")], StopReason::EndTurn))]);
+    let provider = connect(endpoint(Api::Anthropic, &server));
+    let raws = ["null", "5", "[]", "{}", r#"{"type":5}"#, r#"{"type":"tool_result"}"#, r#"{"type":"image"}"#];
+    let foreign = |raw: &str| Block::Foreign {
+        opaque: Opaque { provider: provider.id().to_owned(), model: "m".into(), raw: raw.into() },
+    };
+    let said = raws.map(foreign).into_iter().chain([Block::text("so")]).collect();
+    let history = [hello().messages[0].clone(), Arc::new(Message::assistant(said)), hello().messages[0].clone()];
+    ask_provider(&*provider, Request { messages: history.into(), ..hello() }).await.end.unwrap();
+    let sent = server.requests()[0].json();
+    assert_eq!(sent["messages"][1]["content"], json!([{"type": "text", "text": "so"}]));
+}
+
+#[tokio::test]
 async fn thinking_is_not_sent_to_the_other_api() {
     let thinking = Block::Thinking { text: "hm".into(), opaque: None };
     let request = request(vec![
