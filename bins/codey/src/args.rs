@@ -49,7 +49,7 @@ pub(crate) struct PromptArgs {
     #[arg(long, value_name = "ID", conflicts_with = "no_session", value_parser = name)]
     pub(crate) resume: Option<String>,
     /// With --resume: go on from an earlier node.
-    #[arg(long, value_name = "NODE", requires = "resume")]
+    #[arg(long, value_name = "NODE", requires = "resume", conflicts_with = "continue_latest")]
     pub(crate) branch: Option<String>,
     /// Keep no session file.
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use codey_ctx::{Assembly, FoldPolicy, PathState, Prefix};
 use codey_llm::{Effort, ModelInfo, Provider, TokenEstimator, Usage};
-use codey_protocol::{Event, Handle, Limits, NodeId, PermissionMode, RunError, SandboxStatus};
+use codey_protocol::{Event, Handle, Limits, Meta, NodeId, PermissionMode, RunError, SandboxStatus};
 use codey_session::{Session, SessionError, SetRecord};
 use codey_tools::{Guard, RepetitionGuard, ToolSet, Workspace};
 use futures::future::BoxFuture;
@@ -504,7 +504,7 @@ pub(crate) struct Agent {
 #[derive(Clone, Debug)]
 pub(crate) struct Totals {
     pub(crate) usage: Usage,
-    /// `None` if a price is unknown.
+    /// `None` if a price is unknown, or what a request took.
     pub(crate) cost_usd: Option<f64>,
     pub(crate) turns: u32,
 }
@@ -560,12 +560,14 @@ impl Agent {
         Ok(())
     }
 
-    /// What earlier runs of the session took. Prices of other models are not known here.
+    /// What earlier runs of the session took. Prices of other models are not known here, nor what was not reported.
     fn earlier_totals(&self) -> Totals {
         let earlier = self.session.totals();
-        let models = self.path.nodes().filter_map(|node| node.meta.model.as_ref());
-        let price =
-            self.binding.model.price.filter(|_| models.into_iter().all(|model| *model == self.binding.model.id));
+        let is_known = |meta: &Meta| {
+            meta.model.as_ref().is_none_or(|model| *model == self.binding.model.id)
+                && meta.usage.is_none_or(|usage| usage.context() > 0)
+        };
+        let price = self.binding.model.price.filter(|_| self.path.nodes().all(|node| is_known(&node.meta)));
         let cost_usd = price.map(|price| price.cost_usd(&earlier.usage));
         Totals { usage: earlier.usage, cost_usd, turns: earlier.turns }
     }

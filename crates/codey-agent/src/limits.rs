@@ -8,7 +8,7 @@ use codey_protocol::{Limit, Limits};
 pub(crate) struct Spent {
     pub(crate) turns: u32,
     pub(crate) usage: Usage,
-    /// `None` if a price is unknown.
+    /// `None` if a price is unknown, or what a request took.
     pub(crate) cost_usd: Option<f64>,
     /// What the limits go by: the same, with estimates where a server reports nothing.
     counted: Usage,
@@ -27,13 +27,14 @@ impl Spent {
         }
     }
 
-    /// Counts a response, at the moment its usage arrives: what the server reports, and what that counts for limits.
-    pub(crate) fn add(&mut self, usage: Usage, counted: Usage, price: Option<Price>) {
+    /// Counts a response, at the moment its usage arrives: what the server reports, what that cost if it is known, and
+    /// what it counts for limits.
+    pub(crate) fn add(&mut self, usage: Usage, cost_usd: Option<f64>, counted: Usage, price: Option<Price>) {
         self.turns += 1;
         self.usage += usage;
         self.counted += counted;
         self.counted_usd += price.map_or(0.0, |price| price.cost_usd(&counted));
-        self.cost_usd = self.cost_usd.zip(price).map(|(cost, price)| cost + price.cost_usd(&usage));
+        self.cost_usd = self.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
     }
 
     /// The bound that forbids a further request.
@@ -44,7 +45,6 @@ impl Spent {
         if limits.tokens_total.is_some_and(|bound| self.counted.total() >= bound.get()) {
             return Some(Limit::Tokens);
         }
-        let over = |bound: f64| self.cost_usd.is_some() && self.counted_usd >= bound;
-        limits.cost_usd.is_some_and(over).then_some(Limit::Cost)
+        limits.cost_usd.is_some_and(|bound| self.counted_usd >= bound).then_some(Limit::Cost)
     }
 }

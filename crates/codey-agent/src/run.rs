@@ -235,10 +235,12 @@ impl Agent {
         }
         self.estimator.learn(request_bytes, usage.context());
         let price = self.binding.model.price;
-        run.spent.add(usage, counted, price);
-        self.totals.turns += 1;
+        // What nobody reported is no reason to say that it was free.
+        let cost_usd = price.filter(|_| usage.context() > 0).map(|price| price.cost_usd(&usage));
+        run.spent.add(usage, cost_usd, counted, price);
+        self.totals.turns = self.totals.turns.saturating_add(1);
         self.totals.usage += usage;
-        self.totals.cost_usd = self.totals.cost_usd.zip(price).map(|(cost, price)| cost + price.cost_usd(&usage));
+        self.totals.cost_usd = self.totals.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
         let context_tokens = match usage.context() {
             0 => self.estimator.tokens(request_bytes),
             _ => usage.total(),

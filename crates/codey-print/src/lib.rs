@@ -15,4 +15,5 @@ mod schema;
 
 pub use exit::{STDOUT_CLOSED, exit_code};
 pub use line::{message_line, one_line};
+pub use output::Stdout;
 pub use print::{Mode, PrintOptions, complain, print, start_failed, start_interrupted};

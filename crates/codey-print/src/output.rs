@@ -13,6 +13,21 @@ const CAPACITY: usize = 64;
 /// How long a stuck reader is waited for once the run was told to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Stdout as the system has it. The standard library's takes a descriptor that cannot be written to for one that took
+/// everything.
+#[derive(Clone, Copy, Debug)]
+pub struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(nix::unistd::write(std::io::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Text for one of the streams.
 pub(crate) enum Chunk {
     Stdout(Vec<u8>),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::exit::{STDOUT_CLOSED, exit_code, explanation, presentable};
 use crate::input::{Accepted, PROMPT_LINE, forward_lines};
 use crate::line;
-use crate::output::{Chunk, Output, Written};
+use crate::output::{Chunk, Output, Stdout, Written};
 use crate::seen::Seen;
 use crate::text::{TextOptions, TextView};
 
@@ -23,6 +23,9 @@ use crate::text::{TextOptions, TextView};
 const EVENTS_A_WRITE: usize = 128;
 /// How long the agent may take to end its run after it was told to, before the process goes anyway.
 const END_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the last words may take once the reader of stdout is stuck: that of stderr may be the same.
+const STDERR_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Warnings about inputs that were left out: what print itself could not read, and what the agent finds empty.
 const BAD_INPUT: &str = "bad_input";
@@ -71,7 +74,7 @@ pub async fn print(handle: Handle, options: PrintOptions) -> u8 {
         stderr_is_terminal,
         colour: stderr_is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     });
-    let output = Output::new(std::io::stdout(), std::io::stderr(), options.stop.clone());
+    let output = Output::new(Stdout, std::io::stderr(), options.stop.clone());
     let printer = Printer::new(options.mode, view, output);
     let lines = options.input_json.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
     follow(handle, options, lines, printer).await
@@ -298,20 +301,28 @@ impl Printer {
         }
     }
 
-    /// Waits for the reader and returns the exit code.
+    /// Ends the runs that the agent did not end, waits for the reader and returns the exit code.
     async fn finish(mut self, told_to_end: bool, accepted: &Accepted) -> u8 {
-        if let Some(outcome) = self.missing_end(told_to_end, accepted) {
+        while let Some(outcome) = self.missing_end(told_to_end, accepted) {
+            if !self.running {
+                self.take(vec![Event::RunStart {}]).await;
+            }
             let end = self.seen.end(outcome);
             self.take(end).await;
         }
         let code = self.last.as_ref().map_or(0, exit_code);
         match self.output.finish().await {
             Written::All => code,
-            // Who is stuck or gone has not read why it ended; who closed stdout knows.
             Written::GaveUp => {
-                self.last.iter().for_each(|outcome| explain(outcome, self.view.is_session_kept()));
-                code
+                // Who is stuck has not read why it ended.
+                let is_kept = self.view.is_session_kept();
+                let why =
+                    self.last.and_then(|outcome| explanation(&outcome, is_kept)).unwrap_or_else(|| cut_off(is_kept));
+                let said = tokio::task::spawn_blocking(move || complain(&why.0, &why.1));
+                let _ = tokio::time::timeout(STDERR_PATIENCE, said).await;
+                if code == 0 { exit_code(&RunOutcome::Interrupted {}) } else { code }
             }
+            // Who closed stdout knows.
             Written::ReaderGone => STDOUT_CLOSED,
             Written::Failed(error) => {
                 complain(&format!("cannot write to stdout: {error}"), "Send it to another place.");
@@ -320,7 +331,7 @@ impl Printer {
         }
     }
 
-    /// How it ended, where the agent did not say it.
+    /// How a run ended, where the agent did not say it.
     fn missing_end(&self, told_to_end: bool, accepted: &Accepted) -> Option<RunOutcome> {
         let is_short = self.running || self.heard < accepted.messages();
         if told_to_end {
@@ -329,11 +340,17 @@ impl Printer {
             return ((is_short || self.last.is_none()) && !is_said).then_some(RunOutcome::Interrupted {});
         }
         if is_short {
-            return Some(crashed());
+            return Some(crashed(self.running));
         }
         // A program that only looks in may leave again; one that wanted something must not take silence for success.
-        (self.refused && !accepted.any()).then(nothing_asked)
+        (self.refused && !accepted.any() && self.last.is_none()).then(nothing_asked)
     }
+}
+
+/// Message and hint for a run that completed while the reader of stdout was stuck.
+fn cut_off(is_kept: bool) -> (String, String) {
+    let hint = if is_kept { "The session file has all of it." } else { "" };
+    ("interrupted before the reader of stdout took all of the output; the rest is lost".to_owned(), hint.to_owned())
 }
 
 fn nothing_asked() -> RunOutcome {
@@ -344,10 +361,12 @@ fn nothing_asked() -> RunOutcome {
     }
 }
 
-fn crashed() -> RunOutcome {
+/// How a run ended that the agent did not live to end, or to begin.
+fn crashed(has_begun: bool) -> RunOutcome {
+    let what = if has_begun { "" } else { "a prompt was not run: " };
     RunOutcome::Failed {
         code: FailCode::Internal,
-        message: "the agent stopped because of a bug in Codey".to_owned(),
+        message: format!("{what}the agent stopped because of a bug in Codey"),
         hint: "The session is kept and --continue goes on; the log has the details.".to_owned(),
     }
 }
@@ -399,6 +418,7 @@ mod tests {
                 }
             }
             if cancel.is_cancelled() {
+                events.send(Event::RunStart {}).await.unwrap();
                 events.send(run_end(RunOutcome::Interrupted {})).await.unwrap();
             }
         };
@@ -408,7 +428,10 @@ mod tests {
         let printer = Printer::new(Mode::Json, TextView::new(plain), output);
         let options = PrintOptions { mode: Mode::Json, quiet: false, prompt: None, input_json: true, stop };
         let (code, ()) = tokio::join!(follow(handle, options, Some(lines.as_bytes()), printer), agent);
-        (code, stdout.text().lines().map(str::to_owned).collect(), stderr.text())
+        let stdout = stdout.text();
+        let count = |kind: &str| stdout.matches(&format!(r#""type":"{kind}""#)).count();
+        assert_eq!(count("run_start"), count("run_end"), "{stdout}");
+        (code, stdout.lines().map(str::to_owned).collect(), stderr.text())
     }
 
     const TWO: &str = "{\"type\":\"prompt\",\"text\":\"one\"}\n{\"type\":\"prompt\",\"text\":\"two\"}\n";
@@ -429,13 +452,30 @@ mod tests {
 
     #[tokio::test]
     async fn an_agent_that_is_gone_before_a_queued_prompt_crashed() {
+        let not_run = "codey: a prompt was not run: the agent stopped because of a bug in Codey. ";
         check(TWO, 2, 0, r#""kind":"completed""#, "").await;
-        check(TWO, 1, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
-        check(TWO, 0, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
+        check(TWO, 1, 1, r#""code":"internal""#, not_run).await;
+        check(TWO, 0, 1, r#""code":"internal""#, not_run).await;
         // Without a run a steer is a prompt.
         let steered = "{\"type\":\"steer\",\"text\":\"one\"}\n{\"type\":\"prompt\",\"text\":\"two\"}\n";
         check(steered, 2, 0, r#""kind":"completed""#, "").await;
-        check(steered, 1, 1, r#""code":"internal""#, "codey: the agent stopped because of a bug in Codey. ").await;
+        check(steered, 1, 1, r#""code":"internal""#, not_run).await;
+    }
+
+    #[tokio::test]
+    async fn each_prompt_that_the_agent_did_not_live_to_run_has_an_end() {
+        let (code, stdout, stderr) = printed(TWO, 0, CancellationToken::new()).await;
+        let kinds: Vec<&str> = stdout.iter().map(|line| line.split('"').nth(3).unwrap()).collect();
+        assert_eq!((code, &kinds[..]), (1, &["run_start", "run_end", "run_start", "run_end"][..]), "{stdout:?}");
+        assert_eq!(stderr.matches("codey: a prompt was not run: ").count(), 2, "{stderr}");
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_is_told_to_end_before_it_begins_a_run_was_interrupted() {
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let (code, stdout, _) = printed("", 0, stop).await;
+        assert_eq!((code, stdout.len()), (3, 2), "{stdout:?}");
     }
 
     #[tokio::test]

@@ -32,7 +32,7 @@ impl Totals {
             match message.role {
                 Role::User if self.title.is_empty() => self.title = title(&message.text()),
                 Role::User => {}
-                Role::Assistant => self.turns += 1,
+                Role::Assistant => self.turns = self.turns.saturating_add(1),
             }
         }
         self.usage += node.meta.usage.unwrap_or_default();

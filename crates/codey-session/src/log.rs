@@ -1,8 +1,8 @@
 //! An open session file.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
@@ -62,9 +62,13 @@ fn open_to_append(options: &mut OpenOptions, path: &Path, id: Ulid) -> Result<Fi
 fn make_folders(dir: &Path) -> Result<(), SessionError> {
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
+    // A umask may take the owner's rights too.
+    let make = |folder: &Path| {
+        builder.create(folder).and_then(|()| fs::set_permissions(folder, Permissions::from_mode(0o700)))
+    };
     // If it is missing then, the next one cannot be made either and says why.
-    let _ = dir.parent().map(|parent| builder.create(parent));
-    match builder.create(dir) {
+    let _ = dir.parent().map(make);
+    match make(dir) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map_err(|source| SessionError::Write { path: dir.to_owned(), source }),
     }
@@ -74,7 +78,10 @@ impl Log {
     /// Makes the file of a new session, and its folders.
     pub(crate) fn create(dir: &Path, id: Ulid) -> Result<Self, SessionError> {
         make_folders(dir)?;
-        Self::locked(OpenOptions::new().create_new(true).mode(0o600), dir, id)
+        let log = Self::locked(OpenOptions::new().create_new(true).mode(0o600), dir, id)?;
+        let private = log.file.set_permissions(Permissions::from_mode(0o600));
+        private.map_err(|source| SessionError::Write { path: log.path.clone(), source })?;
+        Ok(log)
     }
 
     fn locked(options: &mut OpenOptions, dir: &Path, id: Ulid) -> Result<Self, SessionError> {
@@ -144,6 +151,9 @@ impl Log {
     fn restore(&mut self) -> Result<(), SessionError> {
         let whole = self.read(0, self.end as usize)?;
         let gone = |error| match error {
+            SessionError::Write { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+                SessionError::Changed { path: self.path.clone(), how: "replaced" }
+            }
             SessionError::Write { source, .. } => SessionError::Gone { path: self.path.clone(), source },
             other => other,
         };

@@ -59,6 +59,9 @@ enum Storage {
 /// Gives a time and a name larger than the given one.
 type Stamp = fn(Ulid) -> (Timestamp, Ulid);
 
+/// The last time that a name can hold, in milliseconds; names of that time could run out.
+const LAST_TIME: u64 = (1 << Ulid::TIME_BITS) - 1;
+
 fn stamp(newest: Ulid) -> (Timestamp, Ulid) {
     let next = newest.increment().unwrap_or_else(|overflowed| overflowed);
     // A clock that was set back gives small names; children must still come after their parents.
@@ -104,6 +107,11 @@ impl Session {
         let loaded = load::load(log.file(), log.path(), |_| {})?;
         let Loaded { header: found, tree, totals, settings, prefixes, mut warnings, newest, end, torn, .. } = loaded;
         log.set_end(end, torn);
+        let newest = newest.map_or(id, |newest| newest.0.max(id));
+        if newest.timestamp_ms() == LAST_TIME {
+            let reason = format!("a record in it is named {newest}, which leaves no name for those that would follow");
+            return Err(SessionError::Damaged { path: log.path().to_owned(), reason });
+        }
         let (header, start) = match found {
             None => {
                 let message = "nothing of this session could be read, so it begins anew".to_owned();
@@ -126,7 +134,6 @@ impl Session {
                 (found, start)
             }
         };
-        let newest = newest.map_or(id, |newest| newest.0.max(id));
         let storage = Storage::File(log);
         Ok((Self { header, start, tree, totals, settings, prefixes, storage, newest, stamp }, warnings))
     }

@@ -9,9 +9,10 @@ mod resume;
 mod sessions;
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use codey_app::{App, AppOptions};
-use codey_print::{Mode, complain, start_failed};
+use codey_print::{Mode, Stdout, complain, start_failed};
 use codey_protocol::{HostError, StartError};
 
 use crate::args::{Command, Usage, Verbosity};
@@ -21,6 +22,8 @@ use crate::log;
 /// Source: contract section 1, exit codes.
 const WRONG_USAGE: u8 = 2;
 const FAILED: u8 = 1;
+/// Longer than any run: threads for what takes long are kept.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Runs a command; `mode` is how to say that it cannot start. Returns the exit code.
 pub(crate) fn run(command: Command, mode: Mode) -> u8 {
@@ -31,7 +34,7 @@ pub(crate) fn run(command: Command, mode: Mode) -> u8 {
     }
     // One thread: a turn is a chain of small steps, and handing each to another thread costs more than the step. What
     // takes long (tools, reading stdin, writing to stdout, signals) has threads of its own.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_keep_alive(FOR_EVER).build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -39,6 +42,9 @@ pub(crate) fn run(command: Command, mode: Mode) -> u8 {
             return start_failed(mode, &StartError::config(format!("cannot start: {error}"), hint));
         }
     };
+    // With one such thread, work that no other can be started for waits; with none at all the runtime panics. It cannot
+    // fail but for a panic.
+    let _ = runtime.block_on(async { tokio::task::spawn_blocking(|| {}).await });
     let (variables, undecodable) = variables();
     let app = App::new(AppOptions { variables, undecodable, config_folder: folders.config });
     let code = runtime.block_on(async {
@@ -69,8 +75,7 @@ fn start_log(folders: &Folders, command: &Command) {
 
 /// Writes `text` to stdout. A reader that went away ends quietly.
 pub(crate) fn say(text: &str) -> u8 {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match Stdout.write_all(text.as_bytes()) {
         Ok(()) => 0,
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => codey_print::STDOUT_CLOSED,
         Err(error) => {

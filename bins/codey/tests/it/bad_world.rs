@@ -192,18 +192,23 @@ fn a_full_disk_fails_the_call_and_leaves_files_as_they_were() {
     assert_eq!(left, [".codey", "full.txt", "large.txt"], "nothing half-written stays");
 }
 
-#[test]
-fn a_full_stdout_is_said() {
-    let said = "codey: cannot write to stdout: No space left on device. Send it to another place.";
+/// Runs with a stdout that takes nothing.
+fn check_stdout(stdout: &std::fs::File, why: &str) {
+    let said = format!("codey: cannot write to stdout: {why}. Send it to another place.");
     for args in [&HELLO[..], &["-p", "--mode", "json", "hi"], &["--help"], &["--version"], &["sessions"], &["context"]]
     {
         let (server, workspace) = (talker(Api::OpenAi, "OK", 1), TempWorkspace::new(&[]));
         let mut codey = Codey::new(workspace.path()).asking(&server, Api::OpenAi).args(args);
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let output = codey.command().stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let output = codey.command().stdout(stdout.try_clone().unwrap()).stderr(Stdio::piped()).output().unwrap();
         let ran = Ran::from(output);
-        assert_eq!((ran.code, ran.complaint()), (1, said), "{args:?}: {ran:?}");
+        assert_eq!((ran.code, ran.complaint()), (1, said.as_str()), "{args:?}: {ran:?}");
     }
+}
+
+#[test]
+fn a_stdout_that_cannot_be_written_to_is_said() {
+    check_stdout(&std::fs::File::options().write(true).open("/dev/full").unwrap(), "No space left on device");
+    check_stdout(&std::fs::File::open("/dev/null").unwrap(), "Bad file descriptor");
 }
 
 #[test]

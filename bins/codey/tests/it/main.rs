@@ -14,6 +14,7 @@ mod evals;
 mod events;
 mod failures;
 mod main_job;
+mod places;
 mod schema;
 mod sessions;
 mod signals;

@@ -120,6 +120,38 @@ fn a_reader_that_stops_reading_cannot_keep_a_signal_from_ending_it() {
     drop(reader);
 }
 
+/// Interrupts a run that ended while its reader was stuck, with stderr in the same pipe or not. Returns what it said.
+fn interrupted_while_stuck(is_stderr_stuck: bool) -> String {
+    let server = ScriptedServer::start(vec![says(Api::Anthropic, &"x".repeat(300_000))]);
+    let workspace = TempWorkspace::new(&[]);
+    let mut codey = Codey::new(workspace.path()).asking(&server, Api::Anthropic).args(&["-p", "go"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    let stderr = if is_stderr_stuck { Stdio::from(writer.try_clone().unwrap()) } else { Stdio::piped() };
+    let child = codey.command().stdout(writer).stderr(stderr).spawn().unwrap();
+    let has_ended = || {
+        let metrics = std::fs::read_to_string(workspace.at(".codey/events.jsonl"));
+        metrics.is_ok_and(|lines| lines.contains(r#""type":"run""#))
+    };
+    while !has_ended() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sent = Instant::now();
+    kill(pid(&child), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(sent.elapsed() < PATIENCE, "{:?}", sent.elapsed());
+    assert_eq!(exit(output.status), 3);
+    drop(reader);
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn an_answer_that_was_not_read_before_a_signal_is_no_success() {
+    let said = "codey: interrupted before the reader of stdout took all of the output; the rest is lost. The session file \
+                has all of it.\n";
+    assert_eq!(interrupted_while_stuck(false), said);
+    interrupted_while_stuck(true);
+}
+
 /// Whether the child has its handler for SIGINT.
 #[cfg(target_os = "linux")]
 fn hears_interrupts(child: &Child) -> bool {

@@ -6,7 +6,7 @@ use codey_llm::{Block, Price, ScriptedTurn, Step, StopReason, StreamEvent, Usage
 use codey_protocol::{Event, Limit, Limits, RunOutcome};
 use serde_json::json;
 
-use crate::world::{World, run};
+use crate::world::{Story, World, run};
 
 /// Calls without end, each different.
 fn calls() -> Vec<ScriptedTurn> {
@@ -85,4 +85,38 @@ async fn a_limit_holds_by_estimates_where_a_server_reports_nothing_and_a_warning
     let limits = Limits { turns: NonZeroU32::new(2), ..Limits::default() };
     let story = run(World::new(unreported()).builder().limits(limits).spawn().unwrap(), "go").await;
     assert!(story.warnings().is_empty(), "no limit goes by tokens");
+}
+
+#[tokio::test]
+async fn what_was_not_reported_is_not_said_to_cost_nothing() {
+    let mut world = World::new([&unreported()[..1], &calls()[1..]].concat());
+    world.model.price = Some(Price { input: 100.0, output: 500.0, cache_read: 0.0, cache_write: 0.0 });
+    let limits = Limits { cost_usd: Some(0.05), ..Limits::default() };
+    let story = run(world.builder().limits(limits).spawn().unwrap(), "go").await;
+    assert_eq!(story.outcome(), reached(Limit::Cost));
+    let costs = |story: &Story| {
+        let cost = |event: &Event| match event {
+            Event::Usage { cost_usd, .. } | Event::RunEnd { cost_usd, .. } => Some(*cost_usd),
+            _ => None,
+        };
+        story.0.iter().filter_map(cost).collect::<Vec<_>>()
+    };
+    assert_eq!(costs(&story), [None, None]);
+    let limits = Limits { turns: NonZeroU32::new(1), ..Limits::default() };
+    let reported = run(world.resumed().limits(limits).spawn().unwrap(), "go on").await;
+    assert_eq!(costs(&reported), [None, Some(0.02)], "of the session, of the run");
+}
+
+#[tokio::test]
+async fn a_session_with_as_many_turns_as_can_be_counted_goes_on() {
+    let world = World::new(vec![turn(vec![Block::text("one")], StopReason::EndTurn); 2]);
+    world.run("go").await;
+    let id = codey_session::latest(&world.sessions()).unwrap().unwrap();
+    let file = world.sessions().join(format!("{id}.jsonl"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace(r#""turns":1"#, &format!(r#""turns":{}"#, u32::MAX))).unwrap();
+    let story = run(world.resumed().spawn().unwrap(), "go on").await;
+    assert_eq!(story.outcome(), RunOutcome::Completed {});
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.lines().last().unwrap().contains(&format!(r#""turns":{},"#, u32::MAX)), "{text}");
 }

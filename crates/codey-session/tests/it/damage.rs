@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use codey_llm::Usage;
 use codey_session::SessionError;
+use ulid::Ulid;
 
 use crate::{Place, say, texts};
 
@@ -201,4 +202,15 @@ fn a_file_that_does_not_begin_with_its_own_header_is_refused() {
     for error in [garbage, renamed] {
         assert!(matches!(error, SessionError::Damaged { .. }), "{error}");
     }
+}
+
+#[test]
+fn a_file_whose_newest_name_leaves_none_for_a_further_node_is_refused() {
+    let last = Ulid::from_parts(u64::MAX, u128::MAX).to_string();
+    let error = refusal(|file| {
+        let node: serde_json::Value = serde_json::from_str(file.lines().nth(1).unwrap()).unwrap();
+        file.replace(node["id"].as_str().unwrap(), &last)
+    });
+    let said = format!("is damaged: a record in it is named {last}, which leaves no name for those that would follow");
+    assert!(error.to_string().ends_with(&said), "{error}");
 }

@@ -27,7 +27,7 @@ fn perm_18_folders_are_0700_and_files_0600_under_any_umask() {
         assert_eq!(found, [0o700, 0o700, 0o600, 0o600]);
         return;
     }
-    for umask in ["000", "022", "077"] {
+    for umask in ["000", "022", "077", "777"] {
         let name = "store::perm_18_folders_are_0700_and_files_0600_under_any_umask";
         let place = Place::new();
         rerun(name, &format!("umask {umask}"), &place.dir);
@@ -189,6 +189,16 @@ fn totals_go_on_from_the_last_head_record() {
 }
 
 #[test]
+fn a_count_of_turns_that_cannot_grow_stays_where_it_is() {
+    let place = Place::new();
+    let mut session = Session::create(&place.dir, start());
+    say(&mut session, 0, "count");
+    session.append_head("count", u32::MAX, Usage::default()).unwrap();
+    say(&mut session, 1, "one more");
+    assert_eq!(session.totals().turns, u32::MAX);
+}
+
+#[test]
 fn only_the_recorded_root_can_resume() {
     let place = Place::new();
     let id = place.session(&["hi"]);
@@ -242,19 +252,16 @@ fn a_file_that_was_deleted_or_moved_is_written_anew() {
     });
 }
 
-/// Tries to go on with a session whose file went and cannot be written anew: it fails with `said` and is as before.
+/// Tries to go on with a session whose file went and cannot be written anew: it fails with `said`, where `FILE` stands for
+/// the file, and is as before.
 fn check_gone(lose: impl Fn(&Place, Ulid), said: &str) -> Place {
     let place = Place::new();
     let mut session = Session::create(&place.dir, start());
     say(&mut session, 0, "hi");
     lose(&place, session.id());
     let lost = session.append(NodeKind::Message(Arc::new(Message::user(vec![Block::text("lost")]))), Meta::default());
-    let (error, file) = (lost.unwrap_err(), place.file(session.id()));
-    let gone = format!(
-        "cannot write {}: it was deleted or moved while the session was open, and writing it anew failed: {said}",
-        file.display()
-    );
-    assert_eq!(error.to_string().split(" (os error").next(), Some(gone.as_str()));
+    let said = said.replace("FILE", &place.file(session.id()).display().to_string());
+    assert_eq!(lost.unwrap_err().to_string().split(" (os error").next(), Some(said.as_str()));
     assert_eq!((texts(&session), session.take_restored()), (vec!["hi".to_owned()], None));
     place
 }
@@ -263,7 +270,8 @@ fn check_gone(lose: impl Fn(&Place, Ulid), said: &str) -> Place {
 fn with_its_workspace_gone_a_file_is_not_written_anew() {
     let place = check_gone(
         |place, _| fs::remove_dir_all(place.dir.ancestors().nth(2).unwrap()).unwrap(),
-        "No such file or directory",
+        "cannot write FILE: it was deleted or moved while the session was open, and writing it anew failed: No such file \
+         or directory",
     );
     assert!(!place.dir.ancestors().nth(2).unwrap().exists());
 }
@@ -274,7 +282,8 @@ fn what_took_the_place_of_a_file_is_left_alone() {
         fs::remove_file(place.file(id)).unwrap();
         fs::write(place.file(id), "theirs").unwrap();
     };
-    let place = check_gone(replace, "File exists");
+    let said = "another program replaced FILE while the session was open; nothing was cut off or added";
+    let place = check_gone(replace, said);
     let [file] = &names_in(&place.dir)[..] else { panic!("the lock is left") };
     assert_eq!(fs::read_to_string(place.dir.join(file)).unwrap(), "theirs");
 }
