@@ -319,7 +319,7 @@ mod tests {
             );
             drop(gate);
             drop(workspace.lock_writes().await);
-            assert!(folder.path().join("f").exists());
+            assert!(workspace.root().exists("f"));
             assert!(busy.await.unwrap());
         });
     }
