@@ -2,16 +2,19 @@
 set -u
 export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
 command -v python3 >/dev/null || exit 99
+command -v timeout >/dev/null || timeout() { shift; "$@"; }
 fail() { echo "$1"; exit 1; }
-tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
 
 for file in books/statement.txt books/ledger.txt check.sh statements/compare.py; do
     cmp -s "$CODEY_EVAL_BEFORE/$file" "$file" || fail "$file changed"
 done
 # Sources only, so that nothing compiled stands in for them.
-cp -R statements books check.sh "$CODEY_EVAL_BEFORE/tests" "$tmp/" || fail "statements is missing"
+mkdir "$tmp/copy" || exit 99
+cp -R statements books check.sh "$CODEY_EVAL_BEFORE/tests" "$tmp/copy/" || fail "statements is missing"
 find "$tmp" -name __pycache__ -prune -exec rm -r {} +
-out=$(python3 "$CODEY_EVAL_HIDDEN/check.py" "$tmp" 2>&1)
-[ "$out" = ok ] || fail "$(printf '%s\n' "$out" | tail -n 1)"
-sh "$tmp/check.sh" >/dev/null 2>&1 || fail "check.sh still fails"
-(cd "$tmp" && python3 -m unittest discover -s tests >/dev/null 2>&1) || fail "the tests of the repository fail"
+timeout 20 python3 "$CODEY_EVAL_HIDDEN/check.py" "$tmp/copy" >"$tmp/out" 2>&1 </dev/null && [ "$(cat "$tmp/out")" = ok ] ||
+    fail "$(tail -n 1 "$tmp/out")"
+timeout 20 sh "$tmp/copy/check.sh" >/dev/null 2>&1 </dev/null || fail "check.sh still fails"
+(cd "$tmp/copy" && timeout 20 python3 -m unittest discover -s tests >/dev/null 2>&1 </dev/null) || fail "the tests of the repository fail"

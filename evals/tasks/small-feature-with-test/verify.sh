@@ -32,7 +32,7 @@ grep -qx 'hidden checks passed' "$tmp/out" && grep -qx 'all of them ended' "$tmp
 # The tests of the workspace with an alignRight that does nothing.
 cp -R "$tmp/right/." "$tmp/mutant"
 # shellcheck disable=SC2086
-timeout 60 javac $quick -encoding UTF-8 -cp "$tmp/mutant" -d "$tmp/mutant" \
+timeout 60 javac $quick -encoding UTF-8 -cp "$tmp" -d "$tmp/mutant" \
   "$CODEY_EVAL_HIDDEN/mutant/TextTable.java" >"$tmp/out" 2>&1 || exit 99
 # shellcheck disable=SC2086
 timeout 20 java $fast -cp "$tmp/mutant" RunAll $tests >"$tmp/out" 2>&1 </dev/null &&

@@ -2,8 +2,10 @@
 set -u
 export LC_ALL=C
 command -v node >/dev/null || exit 99
+command -v timeout >/dev/null || timeout() { shift; "$@"; }
 fail() { echo "$1"; exit 1; }
-tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
 
 for file in tools/gen.mjs src/check.mjs package.json; do
     cmp -s "$CODEY_EVAL_BEFORE/$file" "$file" || fail "$file changed"
@@ -12,8 +14,8 @@ cp -R schema src tools package.json "$tmp/" || fail "parts of the repository are
 cp -R "$CODEY_EVAL_BEFORE/tests" "$CODEY_EVAL_HIDDEN/check.mjs" "$tmp/"
 cd "$tmp" || exit 99
 # What the generator does not keep was not written where it belongs.
-node tools/gen.mjs >/dev/null 2>&1 || fail "the generator does not run"
+timeout 20 node tools/gen.mjs >/dev/null 2>&1 </dev/null || fail "the generator does not run"
 cmp -s src/messages.mjs "$OLDPWD/src/messages.mjs" || fail "the next run of the generator changes src/messages.mjs"
-out=$(node check.mjs "$CODEY_EVAL_BEFORE" 2>&1)
-[ "$out" = ok ] || fail "wrong messages: $(printf '%s\n' "$out" | grep -m 1 Error)"
-node --test tests/ >/dev/null 2>&1 || fail "the tests of the repository fail"
+timeout 20 node check.mjs "$CODEY_EVAL_BEFORE" >out 2>&1 </dev/null && [ "$(cat out)" = ok ] ||
+    fail "wrong messages: $(grep -m 1 Error out)"
+timeout 30 node --test tests/ >/dev/null 2>&1 </dev/null || fail "the tests of the repository fail"
