@@ -18,7 +18,7 @@ pub(crate) struct TextView {
     /// Summaries of calls that have not ended.
     open: HashMap<CallId, String>,
     session: Option<String>,
-    /// A run began, and with it the session's file.
+    /// There was a message, and with it the session's file and something to sum up.
     began: bool,
     /// Whether the answer so far ends in the middle of a line.
     mid_line: bool,
@@ -59,7 +59,7 @@ impl TextView {
         let mut shown = Shown::default();
         match event {
             Event::SessionStart { session, .. } => self.session.clone_from(session),
-            Event::RunStart {} => self.began = true,
+            Event::Message { .. } => self.began = true,
             Event::TextDelta { text } => shown.stdout = self.answer(text),
             // The response is over: what comes on stderr now begins a line.
             Event::Usage { .. } => shown.stdout = self.end_of_line(),
@@ -83,7 +83,7 @@ impl TextView {
                 shown.stderr = self.end_line(*turns, usage, *cost_usd);
             }
             Event::PathReset { .. }
-            | Event::Message { .. }
+            | Event::RunStart {}
             | Event::TurnStart { .. }
             | Event::ThinkingDelta { .. }
             | Event::ToolOutput { .. }
@@ -231,7 +231,8 @@ mod tests {
             cache_break: None,
             duration_ms: 0,
         };
-        let (start, over) = (|| Event::RunStart {}, || over.clone());
+        let message = r#"{"type":"message","id":"01KB9W2E000000000000000001","kind":"message","role":"user","content":[],"meta":{}}"#;
+        let (start, over) = (|| serde_json::from_str(message).unwrap(), || over.clone());
         check(PLAIN, &[start(), text("a"), text("b"), over(), over(), text("c"), end()], "ab\nc\n", END);
         check(PLAIN, &[start(), text("a\n"), over(), text("b\n"), over(), end()], "a\nb\n", END);
         check(PLAIN, &[end()], "", "");

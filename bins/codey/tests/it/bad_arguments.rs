@@ -45,7 +45,7 @@ fn flags_that_do_not_exist_or_do_not_fit() {
     check(&["-p", "x", "--sandbox", "workspace"], "--sandbox cannot be \"workspace\". It can be off.");
     check(&["-p", "x", "--branch", "n"], "--resume <ID> is missing. ");
     // The newest session may be another one than the node is from.
-    check(&["-p", "x", "--continue", "--branch", "n"], "--branch and --continue exclude each other. ");
+    check(&["-p", "x", "--continue", "--branch", "n"], "--continue and --branch exclude each other. ");
     check(&["-p", "x", "--continue", "--no-session"], "--continue and --no-session exclude each other. ");
     for flag in ["--model a --model b", "--yolo --yolo", "--mode text --mode text", "-p"] {
         let args: Vec<&str> = ["-p", "x"].into_iter().chain(flag.split(' ')).collect();

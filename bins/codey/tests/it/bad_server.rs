@@ -163,14 +163,18 @@ fn what_is_no_stream_of_this_api_is_shown_in_one_line() {
         ("{\"choices\":[{", "URL sent what is not of this API: {\"choices\":[{. "),
         ("null", "URL sent what is not of this API: null. "),
         ("\u{1b}]0;owned\u{7}", "URL sent what is not of this API: \\u{1b}]0;owned\\u{7}. "),
-        (
-            "{\"type\":\"message_start\",\"message\":{}}",
-            "URL sent what is not of this API: {\"type\":\"message_start\"",
-        ),
     ] {
         check(vec![Reply::sse(format!("data: {data}\n\ndata: [DONE]\n\n"))], "bad_request", shown, together);
     }
     check(vec![Reply::sse(b"data: \xff\xfe\n\n".to_vec())], "bad_request", "the stream is not UTF-8. ", together);
+    let other = "data: {\"type\":\"message_start\",\"message\":{}}\n\n";
+    let shown = "URL answered in the API `anthropic`, which this endpoint is not set to. ";
+    check(
+        vec![Reply::sse(other)],
+        "bad_request",
+        shown,
+        "Set api = \"anthropic\" for endpoint `mine` (CODEY_API=anthropic).",
+    );
     let words = json!({"error": {"message": format!("no\u{1b}[2J\r\n\u{202e}{}", "x".repeat(9_000))}});
     let shown = format!("URL answered 400: no\\u{{1b}}[2J \\u{{202e}}{}…. Check model", "x".repeat(300));
     check(

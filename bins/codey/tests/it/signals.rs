@@ -120,12 +120,33 @@ fn a_reader_that_stops_reading_cannot_keep_a_signal_from_ending_it() {
     drop(reader);
 }
 
-/// Interrupts a run that ended while its reader was stuck, with stderr in the same pipe or not. Returns what it said.
+/// Whether the child has its handler for SIGINT.
+#[cfg(target_os = "linux")]
+fn hears_interrupts(child: &Child) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (Signal::SIGINT as i32 - 1)) != 0
+}
+
+/// A pipe that has no room left.
+#[cfg(target_os = "linux")]
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
+    let mut probe = File::options().write(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(path).unwrap();
+    while probe.write(&[b'x'; 4096]).is_ok() {}
+    while probe.write(b"x").is_ok() {}
+    (reader, writer)
+}
+
+/// Interrupts a run that ended while its reader was stuck, with stderr in the same pipe or not. Returns the last that it
+/// said.
+#[cfg(target_os = "linux")]
 fn interrupted_while_stuck(is_stderr_stuck: bool) -> String {
-    let server = ScriptedServer::start(vec![says(Api::Anthropic, &"x".repeat(300_000))]);
+    let server = ScriptedServer::start(vec![says(Api::Anthropic, "done")]);
     let workspace = TempWorkspace::new(&[]);
     let mut codey = Codey::new(workspace.path()).asking(&server, Api::Anthropic).args(&["-p", "go"]);
-    let (reader, writer) = std::io::pipe().unwrap();
+    let (reader, writer) = full_pipe();
     let stderr = if is_stderr_stuck { Stdio::from(writer.try_clone().unwrap()) } else { Stdio::piped() };
     let child = codey.command().stdout(writer).stderr(stderr).spawn().unwrap();
     let has_ended = || {
@@ -141,34 +162,23 @@ fn interrupted_while_stuck(is_stderr_stuck: bool) -> String {
     assert!(sent.elapsed() < PATIENCE, "{:?}", sent.elapsed());
     assert_eq!(exit(output.status), 3);
     drop(reader);
-    String::from_utf8(output.stderr).unwrap()
+    String::from_utf8(output.stderr).unwrap().lines().last().unwrap_or_default().to_owned()
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn an_answer_that_was_not_read_before_a_signal_is_no_success() {
     let said = "codey: interrupted before the reader of stdout took all of the output; the rest is lost. The session file \
-                has all of it.\n";
+                has all of it.";
     assert_eq!(interrupted_while_stuck(false), said);
     interrupted_while_stuck(true);
-}
-
-/// Whether the child has its handler for SIGINT.
-#[cfg(target_os = "linux")]
-fn hears_interrupts(child: &Child) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-    u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (Signal::SIGINT as i32 - 1)) != 0
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_second_signal_is_obeyed_though_both_streams_are_stuck() {
     let workspace = TempWorkspace::new(&[]);
-    let (reader, writer) = std::io::pipe().unwrap();
-    let path = format!("/proc/self/fd/{}", writer.as_raw_fd());
-    let mut probe = File::options().write(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(path).unwrap();
-    while probe.write(&[b'x'; 4096]).is_ok() {}
-    while probe.write(b"x").is_ok() {}
+    let (reader, writer) = full_pipe();
     // There is no model, and it is stuck while it says so.
     let mut codey = Codey::new(workspace.path()).args(&["-p", "--mode", "json", "go"]);
     let mut child = codey.command().stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
