@@ -12,8 +12,8 @@ for file in parcelprice/quote.py parcelprice/__main__.py; do
 done
 # Sources only, so that nothing compiled stands in for them.
 mkdir "$tmp/copy" || exit 99
-cp -R parcelprice "$CODEY_EVAL_BEFORE/tests" "$tmp/copy/" || fail "parcelprice is missing"
+cp -R parcelprice "$CODEY_EVAL_BEFORE/tests" "$tmp/copy/" 2>/dev/null || fail "parcelprice is missing"
 find "$tmp" -name __pycache__ -prune -exec rm -r {} +
 timeout 20 python3 "$CODEY_EVAL_HIDDEN/check.py" "$tmp/copy" >"$tmp/out" 2>&1 </dev/null && [ "$(cat "$tmp/out")" = ok ] ||
-    fail "$(tail -n 1 "$tmp/out")"
+    fail "$(tail -n 1 "$tmp/out" | grep . || echo "the check does not end")"
 (cd "$tmp/copy" && timeout 20 python3 -m unittest discover -s tests >/dev/null 2>&1 </dev/null) || fail "the tests of the repository fail"

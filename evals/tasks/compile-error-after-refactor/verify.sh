@@ -18,7 +18,7 @@ for module in money order parse receipt report stock; do
   [ -f "src/$module.rs" ] || no "src/$module.rs was removed"
 done
 mkdir "$tmp/crate"
-cp -R src "$tmp/crate" || no "src is missing"
+cp -R src "$tmp/crate" 2>/dev/null || no "src is missing"
 cp -R "$CODEY_EVAL_BEFORE/Cargo.toml" "$CODEY_EVAL_BEFORE/Cargo.lock" "$CODEY_EVAL_BEFORE/tests" "$tmp/crate"
 cp "$CODEY_EVAL_HIDDEN/hidden.rs" "$tmp/crate/tests/hidden.rs"
 cd "$tmp/crate" || exit 99

@@ -19,8 +19,8 @@ diff -r "${caches[@]}" "$CODEY_EVAL_BEFORE/data" data >/dev/null 2>&1 || no "dat
 [ -f tests/test_sensors.py ] || no "tests/test_sensors.py was removed"
 diff "$CODEY_EVAL_BEFORE/tests/test_sensors.py" tests/test_sensors.py | grep -q '^<' && no "a test was changed"
 # Sources only, so that nothing compiled stands in for them.
-cp -R . "$tmp/copy" && find "$tmp/copy" \( -name .git -o -name __pycache__ \) -prune -exec rm -rf {} + || no "the workspace cannot be read"
-cd "$tmp/copy" || exit 99
+cp -R . "$tmp/copy" 2>/dev/null && cd "$tmp/copy" || no "the workspace cannot be read"
+find . \( -name .git -o -name __pycache__ \) -prune -exec rm -rf {} +
 passes 4 || no "the tests in the workspace fail, or not all of them ran"
 passes 10 "$CODEY_EVAL_HIDDEN/test_hidden.py" || no "$(grep -m 1 -E '^(FAIL|ERROR|[A-Za-z]*Error)' "$tmp/out")"
 exit 0

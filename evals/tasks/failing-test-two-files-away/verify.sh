@@ -10,7 +10,7 @@ tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 
 cmp -s "$CODEY_EVAL_BEFORE/data/timetable.json" data/timetable.json || no "data/timetable.json was changed"
-cp -R src data package.json "$tmp" || no "files are missing"
+cp -R src data package.json "$tmp" 2>/dev/null || no "files are missing"
 for name in board delays poster schedule; do
   file=test/$name.test.js
   [ -f "$file" ] || no "$file was removed"

@@ -10,5 +10,5 @@ trap 'rm -rf "$tmp"' EXIT
 for file in README.md drivers/registry.py drivers/__init__.py tools/check.py tests/test_drivers.py; do
     cmp -s "$CODEY_EVAL_BEFORE/$file" "$file" || fail "$file changed"
 done
-timeout 60 python3 "$CODEY_EVAL_HIDDEN/check.py" "$CODEY_EVAL_BEFORE" "$PWD" >"$tmp/out" 2>&1 </dev/null && [ "$(cat "$tmp/out")" = ok ] ||
-    fail "$(tail -n 1 "$tmp/out")"
+timeout 30 python3 "$CODEY_EVAL_HIDDEN/check.py" "$CODEY_EVAL_BEFORE" "$PWD" >"$tmp/out" 2>&1 </dev/null && [ "$(cat "$tmp/out")" = ok ] ||
+    fail "$(tail -n 1 "$tmp/out" | grep . || echo "the check does not end")"

@@ -14,8 +14,8 @@ passes() { isolated "$CODEY_EVAL_HIDDEN/run_tests.py" "$@" && grep -qx 'all test
 cmp -s "$CODEY_EVAL_BEFORE/CHANGELOG.md" CHANGELOG.md || no "the changelog was changed"
 isolated "$CODEY_EVAL_HIDDEN/check_words.py" "$CODEY_EVAL_BEFORE" || no "$(tail -n 1 "$tmp/out")"
 # Sources only, so that nothing compiled stands in for them.
-cp -R . "$tmp/copy" && find "$tmp/copy" \( -name .git -o -name __pycache__ \) -prune -exec rm -rf {} + || no "the workspace cannot be read"
-cd "$tmp/copy" || exit 99
+cp -R . "$tmp/copy" 2>/dev/null && cd "$tmp/copy" || no "the workspace cannot be read"
+find . \( -name .git -o -name __pycache__ \) -prune -exec rm -rf {} +
 passes 5 || no "the tests in the workspace fail, or not all of them ran"
 passes 6 "$CODEY_EVAL_HIDDEN/test_hidden.py" ||
   no "$(grep -m 1 -E '^(FAIL|ERROR)' "$tmp/out"): $(tail -n 5 "$tmp/out" | head -n 1)"
